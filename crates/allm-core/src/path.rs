@@ -155,7 +155,8 @@ impl std::str::FromStr for Path {
         while !rest.is_empty() {
             if let Some(inside) = rest.strip_prefix('[') {
                 let (segment, after) = if inside.starts_with('"') {
-                    let mut names = serde_json::Deserializer::from_str(inside).into_iter::<String>();
+                    let mut names =
+                        serde_json::Deserializer::from_str(inside).into_iter::<String>();
                     let name = names.next().and_then(Result::ok).ok_or(InvalidPath)?;
                     let end = names.byte_offset();
                     if is_plain(&name) {

@@ -36,7 +36,7 @@ macro_rules! reasons {
             /// Whether the same call may succeed later.
             #[must_use]
             pub const fn is_retryable(self) -> bool {
-                matches!(self, $(Self::$retryable)|*)
+                match self { $(Self::$retryable => true,)* #[allow(unreachable_patterns, reason = "a set may be retryable as a whole")] _ => false }
             }
         }
 
