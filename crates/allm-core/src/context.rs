@@ -1,0 +1,93 @@
+//! What a handler is told about the call that it runs for.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::cancel::CancelToken;
+use crate::data::{RequestId, SessionId, ToolCall};
+
+/// A value of the caller's, read by type.
+pub type AnyValue = Arc<dyn Any + Send + Sync>;
+
+/// Takes reports of progress. Never blocks, never fails.
+pub trait ProgressSink: Send + Sync {
+    /// A newer report replaces one that was not yet delivered.
+    fn report(&self, progress: Progress);
+}
+
+/// How far a handler is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// How far.
+    pub progress: Option<f64>,
+    /// Of how much.
+    pub total: Option<f64>,
+    /// In words.
+    pub message: Option<String>,
+}
+
+/// What a handler is told about the call that it runs for. Every part is always present; what is unknown is `None`.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The caller's value; read it with [`get`](Self::get).
+    pub context: Option<AnyValue>,
+    /// The session, for session calls.
+    pub session_id: Option<SessionId>,
+    /// One id for the whole run.
+    pub request_id: Option<RequestId>,
+    /// The call as it stands on the response.
+    pub tool_call: ToolCall,
+    /// The engine that drives the run, as the driver's own type; the driver's crate gives it back typed.
+    pub engine: Option<AnyValue>,
+    /// Equal on every repetition of the same call.
+    pub idempotency_key: String,
+    /// Fires on time-out, cancellation, deadline, and when the run or stream is dropped.
+    pub cancel: CancelToken,
+    /// Where progress goes.
+    pub progress: Option<Arc<dyn ProgressSink>>,
+}
+
+impl ToolContext {
+    /// A context of which nothing is known but the call.
+    #[must_use]
+    pub fn new(tool_call: ToolCall) -> Self {
+        Self {
+            context: None,
+            session_id: None,
+            request_id: None,
+            tool_call,
+            engine: None,
+            idempotency_key: String::new(),
+            cancel: CancelToken::new(),
+            progress: None,
+        }
+    }
+
+    /// The caller's value, if it is of this type.
+    #[must_use]
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        self.context.as_ref()?.downcast_ref()
+    }
+
+    /// Reports progress; dropped when nobody listens.
+    pub fn progress(&self, progress: Progress) {
+        if let Some(sink) = &self.progress {
+            sink.report(progress);
+        }
+    }
+}
+
+impl fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolContext")
+            .field("context", &self.context.as_ref().map(|_| "…"))
+            .field("session_id", &self.session_id)
+            .field("request_id", &self.request_id)
+            .field("tool_call", &self.tool_call)
+            .field("engine", &self.engine.as_ref().map(|_| "…"))
+            .field("idempotency_key", &self.idempotency_key)
+            .field("cancel", &self.cancel)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,137 @@
+//! The result of a run.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Map as JsonMap;
+
+use super::Map;
+use super::halt::HaltReason;
+use super::id::ToolCallId;
+use super::response::Response;
+use super::step::StepResult;
+use super::step_form::StepForm;
+use super::thread::Thread;
+use super::usage::Usage;
+use crate::error::{Error, Failure, Interrupted};
+
+/// The result of a run: where the conversation stands and why it stopped there.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "a run may have failed: look at halted_reason or use into_result()"]
+pub struct ChatResult {
+    /// The conversation, with a question at its end if a tool asked one.
+    pub thread: Thread,
+    /// The last step's answer; `None` without steps.
+    pub final_response: Option<Response>,
+    /// The finished turns.
+    pub steps: Vec<Arc<StepResult>>,
+    /// Why the run stopped.
+    pub halted_reason: HaltReason,
+    /// The question, when a tool asked one.
+    pub pending_question: Option<String>,
+    /// The call that asked.
+    pub pending_tool_call_id: Option<ToolCallId>,
+    /// What belongs to the reason.
+    pub metadata: Map,
+}
+
+impl ChatResult {
+    /// Whether something other than the final answer stopped the run.
+    #[must_use]
+    pub fn is_halted(&self) -> bool {
+        self.halted_reason != HaltReason::Completed
+    }
+
+    /// The last answer's text as it is, partial or not.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.final_response
+            .as_ref()
+            .map(Response::text)
+            .unwrap_or_default()
+    }
+
+    /// What all turns used together.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let usages = self.steps.iter().map(|step| step.response.usage.clone());
+        usages.reduce(std::ops::Add::add).unwrap_or_default()
+    }
+
+    /// The failure that ended the run, if one did.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        let error = self.metadata.get("error")?;
+        Failure::deserialize(error).ok()
+    }
+
+    /// This result, unless the run failed.
+    ///
+    /// # Errors
+    ///
+    /// The failure, when the reason is `error`: [`Error::Interrupted`] with the partial answer where there is one.
+    pub fn into_result(self) -> Result<Self, Error> {
+        if self.halted_reason != HaltReason::Error {
+            return Ok(self);
+        }
+        let failure = self.failure();
+        match (self.final_response, failure) {
+            (Some(response), _) if response.error.is_some() => {
+                Err(Interrupted::new(response).into())
+            }
+            (_, Some(failure)) => Err(failure.into()),
+            (_, None) => Err(Failure::interrupted().into()),
+        }
+    }
+}
+
+/// The JSON form. A step's thread that is the beginning of the result's is written as its length: otherwise the text of
+/// a long run would grow with the square of its turns.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChatForm {
+    thread: Thread,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    final_response: Option<Response>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<StepForm>,
+    halted_reason: HaltReason,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pending_question: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pending_tool_call_id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    metadata: Map,
+}
+
+impl Serialize for ChatResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = ChatForm {
+            thread: self.thread.clone(),
+            final_response: self.final_response.clone(),
+            steps: StepForm::of_all(&self.steps, &self.thread),
+            halted_reason: self.halted_reason.clone(),
+            pending_question: self.pending_question.clone(),
+            pending_tool_call_id: self.pending_tool_call_id.clone(),
+            metadata: self.metadata.clone(),
+        };
+        form.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChatResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let form = ChatForm::deserialize(deserializer)?;
+        let steps =
+            StepForm::into_steps(form.steps, &form.thread).map_err(serde::de::Error::custom)?;
+        Ok(Self {
+            steps,
+            thread: form.thread,
+            final_response: form.final_response,
+            halted_reason: form.halted_reason,
+            pending_question: form.pending_question,
+            pending_tool_call_id: form.pending_tool_call_id,
+            metadata: form.metadata,
+        })
+    }
+}

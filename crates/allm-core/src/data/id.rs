@@ -1,0 +1,143 @@
+//! Ids: text with a type of its own, cheap to clone.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::error::{Fault, FaultCode, ValidationError, ValidationReason};
+
+macro_rules! ids {
+    ($( $(#[$meta:meta])* $name:ident ),+ $(,)?) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Takes the text as it is.
+            pub fn new(text: impl Into<Arc<str>>) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text.into())
+            }
+        }
+
+        text_of!($name);
+    )+};
+}
+
+macro_rules! text_of {
+    ($name:ident) => {
+        impl $name {
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                &*self.0 == other
+            }
+        }
+
+        impl PartialEq<&str> for $name {
+            fn eq(&self, other: &&str) -> bool {
+                &*self.0 == *other
+            }
+        }
+    };
+}
+
+ids! {
+    /// Names a tool call inside its message. Unique there; a provider may use the same id again in a later turn.
+    ToolCallId,
+    /// The provider's id of a response.
+    ResponseId,
+    /// Our id of one outermost call: one for a whole run, its turns, handlers and responses.
+    RequestId,
+    /// A tenant of the application, handed to key sources.
+    TenantId,
+    /// The name of a provider, as in the part of a model string before the colon.
+    ProviderName,
+    /// The name of a tool.
+    ToolName,
+    /// Tells the deltas of several blocks of one answer apart (`p0`, `p1` …).
+    PartId,
+}
+
+impl ToolCallId {
+    /// Whether the provider sent no id.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Names a session: 1 to 200 bytes, no control characters; chosen by the caller.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct SessionId(Arc<str>);
+
+text_of!(SessionId);
+
+impl SessionId {
+    /// The longest id, in bytes.
+    pub const MAX_BYTES: usize = 200;
+
+    /// An id that keeps the rules.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_session` with a fault at `id` when the text is empty, too long or holds a control character.
+    pub fn new(text: impl Into<Arc<str>>) -> Result<Self, ValidationError> {
+        let text = text.into();
+        let code = if text.is_empty() {
+            FaultCode::Empty
+        } else if text.len() > Self::MAX_BYTES {
+            FaultCode::TooLarge
+        } else if text.chars().any(char::is_control) {
+            FaultCode::InvalidFormat
+        } else {
+            return Ok(Self(text));
+        };
+        let fault = Fault::new("id", code).detail("1 to 200 bytes without control characters");
+        Err(ValidationError::new(
+            ValidationReason::InvalidSession,
+            vec![fault],
+        ))
+    }
+}
+
+impl<'de> Deserialize<'de> for SessionId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::new(text).map_err(|_| {
+            de::Error::custom("a session id has 1 to 200 bytes and no control characters")
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! The record of a finished turn.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map as JsonMap, Value};
+
+use super::Map;
+use super::messages::Messages;
+use super::response::Response;
+use super::thread::Thread;
+use super::tool_call::ToolCall;
+use crate::error::{Error, Failure, Interrupted};
+
+/// Who runs the calls of a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// The library, all but those of manual tools.
+    #[default]
+    Auto,
+    /// The caller.
+    Manual,
+}
+
+/// The record of a finished turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[must_use = "a turn may have failed: look at its response or use into_result()"]
+pub struct StepResult {
+    /// Which turn of the run, from 0.
+    pub step_index: u32,
+    /// What the model answered.
+    pub response: Response,
+    /// The conversation with this turn in it.
+    pub thread: Thread,
+    /// Who ran the calls.
+    pub mode: Mode,
+    /// The calls of manual tools, left for the caller.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub manual_tool_calls: Vec<ToolCall>,
+    /// All tool messages of the turn in call order, those of closed calls included.
+    #[serde(default, skip_serializing_if = "Messages::is_empty")]
+    pub tool_results: Messages,
+    /// Whether there is nothing to go on with.
+    pub done: bool,
+    /// Why the turn halted, if it did, and what belongs to that.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub metadata: Map,
+}
+
+impl StepResult {
+    /// The failure that ended the turn, if one did.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        let in_metadata = || {
+            let error = self.metadata.get("error")?;
+            Failure::deserialize(error).ok()
+        };
+        self.response.error.clone().or_else(in_metadata)
+    }
+
+    /// This step, unless its turn failed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`] when the model's answer failed; the error of an unknown tool.
+    pub fn into_result(self) -> Result<Self, Error> {
+        if self.metadata.get("halted_reason").and_then(Value::as_str) != Some("error") {
+            return Ok(self);
+        }
+        match (self.response.error.is_some(), self.failure()) {
+            (false, Some(failure)) => Err(failure.into()),
+            _ => Err(Interrupted::new(self.response).into()),
+        }
+    }
+}

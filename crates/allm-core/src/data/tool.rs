@@ -1,0 +1,192 @@
+//! Tools: what a model may call.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map as JsonMap, Value};
+
+use super::effect::Effect;
+use super::id::ToolName;
+use super::settings::Strict;
+use super::tool_spec::{FunctionSpec, ToolSpec};
+use super::{Map, is_false};
+use crate::handler::ToolHandler;
+
+/// A tool: what the model is told of it, and, where the library runs it, its handler.
+///
+/// Everything but the handler is data: JSON leaves the handler out, and two tools are equal when their data is.
+///
+/// ```
+/// use allm_core::{Effect, Tool};
+/// use serde_json::json;
+///
+/// let tool = Tool::new("get_weather", "Returns the weather for a city.", json!({
+///     "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]
+/// }))
+/// .effect(Effect::Pure);
+/// assert_eq!(tool.name, "get_weather");
+/// ```
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    /// 1 to 64 of `A-Z a-z 0-9 _ -`; not `auto`, `none`, `required`.
+    pub name: ToolName,
+    /// What it does; may be empty.
+    pub description: String,
+    /// The JSON Schema of its arguments; `{}` accepts any object.
+    pub schema: Value,
+    /// Left to the caller: the library never runs it in auto mode.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub manual: bool,
+    /// Sent as a stub; the model asks `tool_help` for the rest.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub compact: bool,
+    /// For the stub of a compact tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What running it again would do.
+    #[serde(default, skip_serializing_if = "Effect::is_at_most_once")]
+    pub effect: Effect,
+    /// This tool's own time limit.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::data::millis::option"
+    )]
+    pub timeout: Option<Duration>,
+    /// The caller's own; never sent.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub metadata: Map,
+    /// What runs when the model calls it. Not part of the data.
+    #[serde(skip)]
+    pub handler: Option<Arc<dyn ToolHandler>>,
+}
+
+impl Tool {
+    /// A tool without a handler.
+    pub fn new(name: impl Into<ToolName>, description: impl Into<String>, schema: Value) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            schema,
+            manual: false,
+            compact: false,
+            summary: None,
+            effect: Effect::AtMostOnce,
+            timeout: None,
+            metadata: Map::new(),
+            handler: None,
+        }
+    }
+
+    /// Leaves its calls to the caller.
+    #[must_use]
+    pub fn manual(mut self) -> Self {
+        self.manual = true;
+        self
+    }
+
+    /// Sends it as a stub.
+    #[must_use]
+    pub fn compact(mut self) -> Self {
+        self.compact = true;
+        self
+    }
+
+    /// What the stub says of it.
+    #[must_use]
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
+
+    /// What running it again would do.
+    #[must_use]
+    pub fn effect(mut self, effect: Effect) -> Self {
+        self.effect = effect;
+        self
+    }
+
+    /// Its own time limit, in whole milliseconds (a fraction counts as one more).
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        let whole = Duration::from_millis(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+        self.timeout = Some(match timeout {
+            Duration::MAX => Duration::MAX,
+            timeout if timeout > whole => whole.saturating_add(Duration::from_millis(1)),
+            _ => whole,
+        });
+        self
+    }
+
+    /// What runs when the model calls it.
+    #[must_use]
+    pub fn with_handler(mut self, handler: Arc<dyn ToolHandler>) -> Self {
+        self.handler = Some(handler);
+        self
+    }
+
+    /// The caller's own facts about it.
+    #[must_use]
+    pub fn metadata(mut self, metadata: Map) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    /// What the provider is told, in full.
+    #[must_use]
+    pub fn spec(&self) -> ToolSpec {
+        ToolSpec::Function(FunctionSpec {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            schema: self.schema.clone(),
+            strict: Strict::No,
+        })
+    }
+}
+
+impl PartialEq for Tool {
+    fn eq(&self, other: &Self) -> bool {
+        // Taken apart, so that a new field cannot be forgotten here.
+        let Self {
+            name,
+            description,
+            schema,
+            manual,
+            compact,
+            summary,
+            effect,
+            timeout,
+            metadata,
+            handler: _,
+        } = self;
+        *name == other.name
+            && *description == other.description
+            && *schema == other.schema
+            && *manual == other.manual
+            && *compact == other.compact
+            && *summary == other.summary
+            && *effect == other.effect
+            && *timeout == other.timeout
+            && *metadata == other.metadata
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool")
+            .field("name", &self.name)
+            .field("description", &self.description)
+            .field("schema", &self.schema)
+            .field("manual", &self.manual)
+            .field("compact", &self.compact)
+            .field("summary", &self.summary)
+            .field("effect", &self.effect)
+            .field("timeout", &self.timeout)
+            .field("metadata", &self.metadata)
+            .field("handler", &self.handler.as_ref().map(|_| "…"))
+            .finish()
+    }
+}

@@ -1,0 +1,136 @@
+//! A model's wish to have a tool run.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Map as JsonMap;
+
+use super::arguments::{self, ArgumentLimits, MalformedArguments};
+use super::id::ToolCallId;
+use super::part::Opaque;
+use super::{Map, is_false};
+use crate::error::JsonError;
+
+/// One call of a response. Its *index* is its place among the calls of that response.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolCall {
+    /// Unique inside its message.
+    pub id: ToolCallId,
+    /// The id exactly as the provider sent it; `None` when it sent none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_id: Option<String>,
+    /// The tool.
+    pub name: String,
+    /// The arguments; `None` when the text is malformed, never a stand-in `{}`.
+    pub arguments: Option<Map>,
+    /// The provider's text exactly; `{}` for a call without arguments.
+    pub raw_arguments: String,
+    /// Whether the answer ended before the call did.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub incomplete: bool,
+    /// How many content parts stand before this call; `None` = after all content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+    /// What the provider attached to the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Opaque>,
+    /// The caller's own; never sent. The loop writes `original_id` and `original_name` when it repairs a call.
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    pub metadata: Map,
+}
+
+impl ToolCall {
+    /// A call as a provider sends it: the argument text is parsed here, once.
+    ///
+    /// Empty text, white space and `null` mean "no arguments".
+    pub fn new(
+        id: impl Into<ToolCallId>,
+        name: impl Into<String>,
+        raw_arguments: impl Into<String>,
+    ) -> Self {
+        Self::parsed(id, name, raw_arguments, ArgumentLimits::default())
+    }
+
+    /// Like [`new`](Self::new), with limits for the argument text.
+    pub fn parsed(
+        id: impl Into<ToolCallId>,
+        name: impl Into<String>,
+        raw_arguments: impl Into<String>,
+        limits: ArgumentLimits,
+    ) -> Self {
+        let mut raw_arguments = raw_arguments.into();
+        let arguments = arguments::parse(&raw_arguments, limits).ok();
+        if arguments::means_none(&raw_arguments) {
+            "{}".clone_into(&mut raw_arguments);
+        }
+        Self {
+            id: id.into(),
+            wire_id: None,
+            name: name.into(),
+            arguments,
+            raw_arguments,
+            incomplete: false,
+            at: None,
+            opaque: None,
+            metadata: Map::new(),
+        }
+    }
+
+    /// A call that the answer's end cut off: malformed, with the text that had come.
+    pub fn cut_off(
+        id: impl Into<ToolCallId>,
+        name: impl Into<String>,
+        raw_arguments: impl Into<String>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            wire_id: None,
+            name: name.into(),
+            arguments: None,
+            raw_arguments: raw_arguments.into(),
+            incomplete: true,
+            at: None,
+            opaque: None,
+            metadata: Map::new(),
+        }
+    }
+
+    /// The tool's name as the model wrote it, before any repair.
+    #[must_use]
+    pub fn original_name(&self) -> &str {
+        self.metadata
+            .get(ORIGINAL_NAME)
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or(&self.name)
+    }
+
+    /// What is wrong with the argument text, if it is malformed.
+    #[must_use]
+    pub fn fault(&self) -> Option<MalformedArguments> {
+        if self.incomplete {
+            return Some(MalformedArguments::Incomplete);
+        }
+        if self.arguments.is_some() {
+            return None;
+        }
+        let fault = arguments::parse(&self.raw_arguments, ArgumentLimits::default()).err();
+        // A text that is well-formed by the usual limits was refused by tighter ones.
+        Some(fault.unwrap_or(MalformedArguments::TooLong {
+            bytes: self.raw_arguments.len(),
+        }))
+    }
+
+    /// The arguments as a type of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// The path of the first fault; malformed arguments are a fault at the root.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, JsonError> {
+        arguments::decode(self)
+    }
+}
+
+/// Where a repaired call keeps the id that the provider gave.
+pub const ORIGINAL_ID: &str = "original_id";
+/// Where a repaired call keeps the name that the model wrote.
+pub const ORIGINAL_NAME: &str = "original_name";

@@ -1,0 +1,34 @@
+//! Cutting text at a character boundary.
+
+/// The largest length up to `limit` at which `text` can be cut.
+pub(crate) fn boundary(text: &str, limit: usize) -> usize {
+    text.floor_char_boundary(limit)
+}
+
+/// `text`, cut to `limit` bytes with a visible mark if it is longer.
+pub(crate) fn cut(mut text: String, limit: usize) -> String {
+    let total = text.len();
+    if total > limit {
+        text.truncate(boundary(&text, limit));
+        let kept = text.len();
+        text.push_str(&cut_mark(kept, total));
+    }
+    text
+}
+
+/// The mark of a cut.
+pub(crate) fn cut_mark(kept: usize, total: usize) -> String {
+    format!("\n[cut: {kept} of {total} bytes]")
+}
+
+/// `text` without line breaks, for one-line displays.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for piece in text.split(['\r', '\n']).filter(|piece| !piece.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(piece);
+    }
+    line
+}
