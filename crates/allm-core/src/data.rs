@@ -7,10 +7,13 @@ mod arguments;
 mod call_failure;
 mod chat;
 mod content;
+mod document;
 mod effect;
 mod event;
 mod finish;
 mod halt;
+mod hash;
+mod hex;
 mod id;
 mod media;
 mod message;
@@ -46,6 +49,7 @@ pub use event::{
 };
 pub use finish::{FinishReason, HasCalls};
 pub use halt::{CustomHalt, HaltReason, is_reserved};
+pub use hash::Hash;
 pub use id::{
     PartId, ProviderName, RequestId, ResponseId, SessionId, TenantId, ToolCallId, ToolName,
 };

@@ -1,38 +1,52 @@
-//! stub
+//! The JSON in which this library keeps its own values.
+//!
+//! A [`Document`] stands alone and says what it is: `{"v":1,"type":"message","data":{…}}`. Everything inside it is a
+//! plain value. Reading is strict: a field that the format does not have, a key twice, text after the end or a wrong
+//! type is a [`JsonError`](crate::JsonError) that names the place and never the content. Writing gives the same bytes
+//! for the same value, and refuses what reading would refuse.
+//!
+//! ```
+//! use allm_core::json::{self, Document};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Greeting {
+//!     text: String,
+//! }
+//!
+//! impl Document for Greeting {
+//!     const TYPE: &'static str = "greeting";
+//! }
+//!
+//! let text = json::to_string(&Greeting { text: "hi".into() })?;
+//! assert_eq!(text, r#"{"v":1,"type":"greeting","data":{"text":"hi"}}"#);
+//!
+//! let error = json::from_str::<Greeting>(r#"{"v":1,"type":"greeting","data":{"txt":"hi"}}"#).err();
+//! assert_eq!(error.map(|error| error.path.to_string()), Some("data.txt".into()));
+//! # Ok::<(), allm_core::JsonError>(())
+//! ```
+
+mod canonical;
+mod document;
+mod fault;
+mod foreign;
+mod limits;
+mod node;
+mod parse;
 mod raw;
 pub(crate) mod tagged;
-use crate::error::{JsonError, JsonReason};
-use crate::path::Path;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod value;
+mod write;
+
+pub use canonical::{canonical, canonical_value};
+pub use document::{
+    Document, Envelope, FORMAT, from_slice, from_slice_with, from_str, peek, to_string, to_vec,
+};
+pub(crate) use foreign::{ForeignFault, foreign_as, foreign_value};
+pub use limits::{Limits, MAX_DEPTH};
 pub use raw::RawJson;
-#[derive(Debug)]
-pub enum ParseFault {
-    TooDeep,
-    Syntax { offset: usize },
-}
-pub fn parse_value(text: &str, _d: usize) -> Result<serde_json::Value, ParseFault> {
-    serde_json::from_str(text).map_err(|e| ParseFault::Syntax {
-        offset: e.column().saturating_sub(1),
-    })
-}
-pub fn type_name(v: &serde_json::Value) -> &'static str {
-    match v {
-        serde_json::Value::Null => "null",
-        serde_json::Value::Bool(_) => "a boolean",
-        serde_json::Value::Number(_) => "a number",
-        serde_json::Value::String(_) => "a string",
-        serde_json::Value::Array(_) => "an array",
-        serde_json::Value::Object(_) => "an object",
-    }
-}
-pub fn from_value<T: serde::de::DeserializeOwned>(v: serde_json::Value) -> Result<T, JsonError> {
-    serde_json::from_value(v)
-        .map_err(|e| JsonError::new(JsonReason::InvalidValue, Path::root(), e.to_string()))
-}
-pub fn plain_from_str<T: serde::de::DeserializeOwned>(v: &str) -> Result<T, JsonError> {
-    serde_json::from_str(v)
-        .map_err(|e| JsonError::new(JsonReason::InvalidValue, Path::root(), e.to_string()))
-}
-pub fn plain_to_string<T: serde::Serialize + ?Sized>(v: &T) -> Result<String, JsonError> {
-    serde_json::to_string(v)
-        .map_err(|e| JsonError::new(JsonReason::InvalidValue, Path::root(), e.to_string()))
-}
+pub use value::{value_from_slice, value_to_string, value_to_vec};

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Map;
 use super::tool_call::ToolCall;
 use crate::error::{JsonError, JsonReason};
-use crate::json;
+use crate::json::{self, ForeignFault};
 use crate::path::Path;
 
 /// How much argument text of one call is parsed.
@@ -23,8 +23,8 @@ pub struct ArgumentLimits {
 impl Default for ArgumentLimits {
     fn default() -> Self {
         Self {
-            max_bytes: 1_048_576,
-            max_depth: 128,
+            max_bytes: crate::limits::MAX_TOOL_ARGUMENTS,
+            max_depth: crate::limits::MAX_ARGUMENT_DEPTH,
         }
     }
 }
@@ -82,20 +82,31 @@ pub(crate) fn parse(text: &str, limits: ArgumentLimits) -> Result<Map, Malformed
     if means_none(text) {
         return Ok(Map::new());
     }
-    match json::parse_value(text, limits.max_depth) {
+    match json::foreign_value(text, limits.max_depth) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(other) => Err(MalformedArguments::NotObject {
-            found: json::type_name(&other),
+            found: kind_of(&other),
         }),
-        Err(json::ParseFault::TooDeep) => Err(MalformedArguments::TooDeep),
-        Err(json::ParseFault::Syntax { offset }) => Err(MalformedArguments::NotJson { offset }),
+        Err(ForeignFault::TooDeep) => Err(MalformedArguments::TooDeep),
+        Err(ForeignFault::Syntax { offset }) => Err(MalformedArguments::NotJson { offset }),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
     }
 }
 
 /// The arguments of `call` as a type of the caller's.
 pub(crate) fn decode<T: DeserializeOwned>(call: &ToolCall) -> Result<T, JsonError> {
     match (&call.arguments, call.fault()) {
-        (Some(arguments), None) => json::from_value(Value::Object(arguments.clone())),
+        (Some(arguments), None) => json::foreign_as(&Value::Object(arguments.clone())),
         (_, fault) => {
             let message = fault.map_or_else(String::new, |fault| fault.to_string());
             Err(JsonError::new(JsonReason::Malformed, Path::root(), message))

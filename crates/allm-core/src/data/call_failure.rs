@@ -118,6 +118,13 @@ impl CallFailure {
         }
     }
 
+    /// As a JSON value, for results that hold one.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        // A failure holds text and JSON values only, so writing it cannot fail.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
     /// The stable JSON that the model sees: `{"error": {"reason", "message", …}}`.
     #[must_use]
     pub fn to_content(&self) -> String {

@@ -16,7 +16,7 @@ impl Content {
     ///
     /// When the value cannot be written as JSON (a map whose keys are lists, a number that is not finite).
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, JsonError> {
-        crate::json::plain_to_string(value).map(Self::from)
+        crate::json::value_to_string(value).map(Self::from)
     }
 
     /// The parts.

@@ -40,6 +40,12 @@ pub enum HaltReason {
 pub struct CustomHalt(Arc<str>);
 
 impl CustomHalt {
+    /// The reason with this text; `None` if it is empty or one of the loop's.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        (!text.is_empty() && !is_reserved(text)).then(|| Self(text.into()))
+    }
+
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {

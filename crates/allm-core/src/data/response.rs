@@ -13,8 +13,8 @@ use super::message::Message;
 use super::part::Part;
 use super::tool_call::ToolCall;
 use super::usage::Usage;
-use crate::error::{Error, Failure, Interrupted, JsonError, Unfinished};
-use crate::json::RawJson;
+use crate::error::{Error, Failure, Interrupted, Unfinished};
+use crate::json::{self, RawJson};
 use crate::path::Path;
 
 /// What a model answered. It may be partial or failed: look at `finish_reason`, or use
@@ -158,8 +158,10 @@ impl Response {
             let response = self.clone().into_result()?;
             return Err(Unfinished::new(response).into());
         }
-        let parsed: Result<T, JsonError> = crate::json::plain_from_str(&self.text());
-        Ok(parsed?)
+        Ok(json::value_from_slice(
+            self.text().as_bytes(),
+            json::Limits::default(),
+        )?)
     }
 }
 

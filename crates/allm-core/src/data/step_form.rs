@@ -44,6 +44,11 @@ impl StepForm {
         steps.iter().map(form).collect()
     }
 
+    /// The form of a step whose thread is told by its length.
+    pub(crate) fn beginning(step: &StepResult) -> Self {
+        Self::of(step, true)
+    }
+
     fn of(step: &StepResult, is_beginning: bool) -> Self {
         Self {
             step_index: step.step_index,

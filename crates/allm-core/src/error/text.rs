@@ -32,3 +32,14 @@ pub(crate) fn one_line(text: &str) -> String {
     }
     line
 }
+
+/// `text` in one short line, for a name that a model may have made up.
+pub(crate) fn short_line(text: &str) -> String {
+    // The longest name that a tool can have.
+    const LONGEST: usize = 64;
+    let kept = text.char_indices().nth(LONGEST).map(|(end, _)| end);
+    match kept.and_then(|end| text.get(..end)) {
+        Some(kept) => one_line(kept) + "…",
+        None => one_line(text),
+    }
+}

@@ -1,20 +1,179 @@
+//! Enums whose JSON is one object: the name of the variant under `type`, and beside it the fields of its payload.
+//!
+//! serde writes them well (`#[serde(tag = "type")]`) but reads them through a buffer that forgets the path of a fault.
+//! [`tagged!`] gives the reading.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::vec;
+
+use serde::de::value::{MapAccessDeserializer, StringDeserializer};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, Visitor,
+};
+use serde_json::Value;
+
+/// The key of the variant's name.
+pub(crate) const TAG: &str = "type";
+
+/// Implements `Deserialize` for an enum that derives `Serialize` with `#[serde(tag = "type")]`.
+///
+/// Each payload is a struct that denies unknown fields; a variant without one takes no field but its `type`.
+///
+/// ```ignore
+/// tagged!(Event { "text_delta" => TextDelta(TextDelta), "done" => Done });
+/// ```
 macro_rules! tagged {
     ($name:ident { $($tag:literal => $variant:ident $(($payload:ty))?),+ $(,)? }) => {
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                use serde::de::Error as _;
-                let mut map = serde_json::Map::deserialize(d)?;
-                let tag = map.remove("type").and_then(|t| t.as_str().map(str::to_owned)).ok_or_else(|| D::Error::missing_field("type"))?;
-                match tag.as_str() {
-                    $($tag => crate::json::tagged::tagged!(@make $name $variant $(($payload))? map D),)+
-                    other => Err(D::Error::unknown_variant(other, &[$($tag),+])),
+        impl $crate::json::tagged::Tagged for $name {
+            const NAME: &'static str = stringify!($name);
+            const TAGS: &'static [&'static str] = &[$($tag),+];
+
+            fn read<'de, A: ::serde::de::MapAccess<'de>>(
+                tag: &'static str,
+                fields: A,
+            ) -> ::std::result::Result<Self, A::Error> {
+                match tag {
+                    $($tag => $crate::json::tagged::tagged!(@variant fields, $variant $(, $payload)?),)+
+                    other => Err(::serde::de::Error::unknown_variant(other, <Self as $crate::json::tagged::Tagged>::TAGS)),
                 }
             }
         }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<Self, D::Error> {
+                $crate::json::tagged::deserialize(deserializer)
+            }
+        }
     };
-    (@make $name:ident $variant:ident ($payload:ty) $map:ident $d:ident) => {
-        serde_json::from_value::<$payload>(serde_json::Value::Object($map)).map($name::$variant).map_err($d::Error::custom)
+    (@variant $fields:ident, $variant:ident, $payload:ty) => {
+        $crate::json::tagged::payload::<$payload, A>($fields).map(Self::$variant)
     };
-    (@make $name:ident $variant:ident $map:ident $d:ident) => {{ let _ = $map; Ok($name::$variant) }};
+    (@variant $fields:ident, $variant:ident) => {
+        $crate::json::tagged::payload::<$crate::json::tagged::NoFields, A>($fields)
+            .map(|_| Self::$variant)
+    };
 }
+
 pub(crate) use tagged;
+
+/// What [`tagged!`] says of an enum.
+pub(crate) trait Tagged: Sized {
+    /// The name of the enum, for messages.
+    const NAME: &'static str;
+    /// The names of the variants.
+    const TAGS: &'static [&'static str];
+
+    /// Reads the variant of a name out of the fields beside it.
+    fn read<'de, A: MapAccess<'de>>(tag: &'static str, fields: A) -> Result<Self, A::Error>;
+}
+
+/// The payload of a variant that has none.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoFields {}
+
+pub(crate) fn payload<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    fields: A,
+) -> Result<T, A::Error> {
+    T::deserialize(MapAccessDeserializer::new(fields))
+}
+
+/// Reads a tagged enum. Our own trees hand out the tag first; from any other source the fields before it are kept back.
+pub(crate) fn deserialize<'de, T: Tagged, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    deserializer.deserialize_struct(T::NAME, &[TAG], TaggedVisitor(PhantomData))
+}
+
+struct TaggedVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} as an object with a `{TAG}`", T::NAME)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<T, A::Error> {
+        let mut before = Vec::new();
+        while let Some(key) = fields.next_key::<String>()? {
+            if key == TAG {
+                let tag = fields.next_value_seed(Name(T::TAGS))?;
+                if before.is_empty() {
+                    return T::read(tag, fields);
+                }
+                return T::read(tag, Chained::new(before, fields));
+            }
+            before.push((key, fields.next_value()?));
+        }
+        Err(Error::missing_field(TAG))
+    }
+}
+
+/// One of a set of names.
+struct Name(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = &'static str;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'static str, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = &'static str;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<&'static str, E> {
+        let name = self.0.iter().find(|name| **name == text);
+        name.copied()
+            .ok_or_else(|| E::unknown_variant(text, self.0))
+    }
+}
+
+/// The fields that were kept back, then those still to come.
+struct Chained<A> {
+    before: vec::IntoIter<(String, Value)>,
+    open: Option<Value>,
+    rest: A,
+}
+
+impl<A> Chained<A> {
+    fn new(before: Vec<(String, Value)>, rest: A) -> Self {
+        Self {
+            before: before.into_iter(),
+            open: None,
+            rest,
+        }
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Chained<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let Some((key, value)) = self.before.next() else {
+            return self.rest.next_key_seed(seed);
+        };
+        self.open = Some(value);
+        let key: StringDeserializer<A::Error> = key.into_deserializer();
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        match self.open.take() {
+            Some(value) => seed.deserialize(value).map_err(Error::custom),
+            None => self.rest.next_value_seed(seed),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Lower-case hex text of a fixed number of bytes.
+
+use std::fmt;
+
+/// A text that is not lower-case hex of the expected length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidHex {
+    digits: usize,
+}
+
+impl fmt::Display for InvalidHex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {} lower-case hex digits", self.digits)
+    }
+}
+
+impl std::error::Error for InvalidHex {}
+
+/// Writes two digits a byte.
+pub(crate) fn write(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+/// Reads exactly `N` bytes. Upper case is refused, so that one value has one text.
+pub(crate) fn read<const N: usize>(text: &str) -> Result<[u8; N], InvalidHex> {
+    let invalid = InvalidHex { digits: 2 * N };
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if pairs.len() != N || !rest.is_empty() {
+        return Err(invalid);
+    }
+    let mut bytes = [0; N];
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = digit(*high).ok_or(invalid)? << 4 | digit(*low).ok_or(invalid)?;
+    }
+    Ok(bytes)
+}
+
+const fn digit(character: u8) -> Option<u8> {
+    match character {
+        b'0'..=b'9' => Some(character - b'0'),
+        b'a'..=b'f' => Some(character - b'a' + 10),
+        _ => None,
+    }
+}
+
+/// `Display`, `Debug`, `FromStr` and serde of a type whose text is `prefix` and the hex of its one field.
+macro_rules! hex_text {
+    ($name:ident, $prefix:literal) => {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str($prefix)?;
+                crate::data::hex::write(&self.0, f)
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = crate::data::hex::InvalidHex;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                // Without its prefix no text is right; the empty one has the wrong length for sure.
+                crate::data::hex::read(text.strip_prefix($prefix).unwrap_or_default()).map(Self)
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                text.parse().map_err(|error| {
+                    serde::de::Error::custom(format_args!(
+                        concat!("not a ", stringify!($name), ": {}"),
+                        error
+                    ))
+                })
+            }
+        }
+    };
+}
+pub(crate) use hex_text;

@@ -1,0 +1,88 @@
+//! The text and the thinking of an answer, block by block.
+
+use std::collections::BTreeMap;
+
+use crate::data::{Part, PartId, ReasoningKind, ReasoningPart};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum BlockKind {
+    Text,
+    Reasoning,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    kind: BlockKind,
+    id: Option<PartId>,
+    text: String,
+}
+
+/// The blocks in the order in which they were first seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blocks {
+    blocks: Vec<Block>,
+    places: BTreeMap<(BlockKind, Option<PartId>), usize>,
+    /// The block that the last piece went to; the next one most often goes there too.
+    latest: usize,
+}
+
+impl Blocks {
+    pub(super) fn append(&mut self, kind: BlockKind, id: Option<&PartId>, piece: &str) {
+        let is_latest = |block: &Block| block.kind == kind && block.id.as_ref() == id;
+        if !self.blocks.get(self.latest).is_some_and(is_latest) {
+            let key = (kind, id.cloned());
+            self.latest = match self.places.get(&key) {
+                Some(place) => *place,
+                None => {
+                    let place = self.blocks.len();
+                    self.blocks.push(Block {
+                        kind,
+                        id: key.1.clone(),
+                        text: String::new(),
+                    });
+                    self.places.insert(key, place);
+                    place
+                }
+            };
+        }
+        if let Some(block) = self.blocks.get_mut(self.latest) {
+            block.text.push_str(piece);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The text blocks as parts, or one part of the authoritative text.
+    pub(super) fn text_parts(&self, whole: Option<&str>) -> Vec<Part> {
+        if let Some(whole) = whole {
+            return vec![Part::text(whole)];
+        }
+        let texts = self
+            .blocks
+            .iter()
+            .filter(|block| block.kind == BlockKind::Text);
+        texts.map(|block| Part::text(&*block.text)).collect()
+    }
+
+    /// All blocks as parts. An authoritative text takes the place of the first text block.
+    pub(super) fn parts(&self, whole: Option<&str>) -> Vec<Part> {
+        let mut parts = Vec::with_capacity(self.blocks.len());
+        let mut whole = whole;
+        let replaced = whole.is_some();
+        for block in &self.blocks {
+            match block.kind {
+                BlockKind::Reasoning => parts.push(Part::Reasoning(ReasoningPart {
+                    text: Some(block.text.clone()),
+                    kind: ReasoningKind::Raw,
+                    opaque: None,
+                })),
+                BlockKind::Text if replaced => parts.extend(whole.take().map(Part::text)),
+                BlockKind::Text => parts.push(Part::text(&*block.text)),
+            }
+        }
+        parts.extend(whole.map(Part::text));
+        parts
+    }
+}

@@ -1,0 +1,84 @@
+//! The calls of an answer, told apart by their index.
+
+use std::collections::BTreeMap;
+
+use crate::data::{ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallId, ToolCallStarted};
+
+#[derive(Clone, Debug)]
+struct Call {
+    index: u32,
+    id: ToolCallId,
+    name: String,
+    raw: String,
+    whole: Option<ToolCall>,
+}
+
+/// The calls in the order in which they were first seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    places: BTreeMap<u32, usize>,
+}
+
+impl Calls {
+    pub(super) fn start(&mut self, event: &ToolCallStarted) {
+        self.at(event.index, &event.id, &event.name);
+    }
+
+    pub(super) fn append(&mut self, event: &ToolCallDelta) {
+        let is_latest = |call: &Call| call.index == event.index;
+        let call = if self.calls.last().is_some_and(is_latest) {
+            self.calls.last_mut()
+        } else {
+            self.at(event.index, &event.id, "")
+        };
+        if let Some(call) = call {
+            call.raw.push_str(&event.arguments_delta);
+        }
+    }
+
+    pub(super) fn complete(&mut self, event: &ToolCallCompleted) {
+        let whole = ToolCall {
+            id: event.id.clone(),
+            wire_id: None,
+            name: event.name.clone(),
+            arguments: event.arguments.clone(),
+            raw_arguments: event.raw_arguments.clone(),
+            incomplete: false,
+            at: None,
+            opaque: None,
+            metadata: event.metadata.clone(),
+        };
+        if let Some(call) = self.at(event.index, &event.id, &event.name) {
+            call.whole = Some(whole);
+        }
+    }
+
+    /// The call with this index, opened if it is new.
+    fn at(&mut self, index: u32, id: &ToolCallId, name: &str) -> Option<&mut Call> {
+        let place = *self.places.entry(index).or_insert(self.calls.len());
+        if place == self.calls.len() {
+            self.calls.push(Call {
+                index,
+                id: id.clone(),
+                name: name.to_owned(),
+                raw: String::new(),
+                whole: None,
+            });
+        }
+        self.calls.get_mut(place)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// The calls; one that was not completed is malformed and keeps its text.
+    pub(super) fn to_calls(&self) -> Vec<ToolCall> {
+        let call = |call: &Call| match &call.whole {
+            Some(whole) => whole.clone(),
+            None => ToolCall::cut_off(call.id.clone(), &*call.name, &*call.raw),
+        };
+        self.calls.iter().map(call).collect()
+    }
+}

@@ -1,0 +1,215 @@
+//! What belongs to one turn.
+
+use std::collections::BTreeMap;
+
+use super::blocks::{BlockKind, Blocks};
+use super::calls::Calls;
+use crate::data::{
+    Event, FinishReason, HasCalls, Map, Message, MessageCompleted, MessageStarted, Part, Response,
+    Usage,
+};
+use crate::error::{AdapterError, AdapterReason, Error, Failure};
+use crate::limits::AWAITING_USER;
+use crate::run::HaltFacts;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct TurnFold {
+    started: Option<Box<MessageStarted>>,
+    blocks: Blocks,
+    text: Option<String>,
+    calls: Calls,
+    completed: Option<Box<MessageCompleted>>,
+    finish: Option<FinishReason>,
+    usage: Option<Usage>,
+    metadata: Map,
+    error: Option<Failure>,
+    tool_messages: BTreeMap<u32, Message>,
+    halt: Option<(u32, Map)>,
+}
+
+impl TurnFold {
+    pub(super) fn push(&mut self, event: &Event) {
+        match event {
+            Event::TextDelta(event) => {
+                self.blocks
+                    .append(BlockKind::Text, event.id.as_ref(), &event.delta);
+            }
+            Event::ReasoningDelta(event) => {
+                self.blocks
+                    .append(BlockKind::Reasoning, event.id.as_ref(), &event.delta);
+            }
+            Event::TextCompleted(event) => self.text = Some(event.text.clone()),
+            Event::ToolCallStarted(event) => self.calls.start(event),
+            Event::ToolCallDelta(event) => self.calls.append(event),
+            Event::ToolCallCompleted(event) => self.calls.complete(event),
+            Event::MessageStarted(event) => self.started = Some(event.clone()),
+            Event::MessageCompleted(event) => self.complete(event),
+            Event::RawChunk(event) => {
+                if let Some(usage) = &event.usage {
+                    self.usage = Some(usage.clone());
+                }
+            }
+            Event::ToolResultEncoded(event) => {
+                let message = Message {
+                    is_error: event.is_error,
+                    ..Message::tool_result(event.id.clone(), &*event.content)
+                };
+                self.tool_messages.insert(event.index, message);
+            }
+            Event::AskUserRequested(event) => {
+                let facts = HaltFacts::asked(&event.question, &event.tool_call_id, &event.opts);
+                self.halt(event.index, facts);
+                let message = Message::tool_result(event.tool_call_id.clone(), AWAITING_USER);
+                self.tool_messages.insert(event.index, message);
+            }
+            Event::ToolHalt(event) => {
+                let facts = HaltFacts::of_event(event);
+                self.halt(event.index, facts);
+                let message = Message {
+                    is_error: event.is_error,
+                    ..Message::tool_result(event.tool_call_id.clone(), &*event.content)
+                };
+                self.tool_messages.insert(event.index, message);
+            }
+            // Folded above the turn, or no part of the result.
+            Event::Error(_)
+            | Event::StepCompleted(_)
+            | Event::ChatCompleted(_)
+            | Event::ToolExecutionStarted(_)
+            | Event::ToolExecutionCompleted(_)
+            | Event::ToolProgress(_)
+            | Event::AttemptReset(_) => {}
+        }
+    }
+
+    pub(super) fn fail(&mut self, failure: &Failure) {
+        if self.error.is_none() {
+            self.error = Some(failure.clone());
+        }
+    }
+
+    fn complete(&mut self, event: &MessageCompleted) {
+        self.finish = event.finish_reason.or(self.finish);
+        if let Some(usage) = &event.usage {
+            self.usage = Some(usage.clone());
+        }
+        for (key, value) in &event.metadata {
+            self.metadata.insert(key.clone(), value.clone());
+        }
+        self.completed = Some(Box::new(event.clone()));
+    }
+
+    fn halt(&mut self, index: u32, facts: HaltFacts) {
+        if self.halt.as_ref().is_none_or(|(lowest, _)| index < *lowest) {
+            self.halt = Some((index, facts.into_metadata()));
+        }
+    }
+
+    pub(super) fn is_terminated(&self) -> bool {
+        self.error.is_some() || self.completed.is_some()
+    }
+
+    /// Whether nothing of a provider's answer has come.
+    pub(super) fn is_empty(&self) -> bool {
+        self.started.is_none()
+            && self.blocks.is_empty()
+            && self.text.is_none()
+            && self.calls.is_empty()
+            && self.completed.is_none()
+            && self.usage.is_none()
+            && self.error.is_none()
+    }
+
+    pub(super) fn tool_messages(&self) -> impl Iterator<Item = &Message> {
+        self.tool_messages.values()
+    }
+
+    /// The halt of the lowest index as step metadata.
+    pub(super) fn halt_metadata(&self) -> Option<&Map> {
+        self.halt.as_ref().map(|(_, metadata)| metadata)
+    }
+
+    pub(super) fn response(&self) -> Response {
+        let message = self.message();
+        let finish = match &self.error {
+            Some(_) => Some(FinishReason::Error),
+            None if self.completed.is_some() => {
+                FinishReason::settled(self.finish, HasCalls::of(&message.tool_calls))
+            }
+            None => self.finish,
+        };
+        let mut response = Response {
+            finish_reason: finish,
+            error: self.error.clone(),
+            usage: self.usage.clone().unwrap_or_default(),
+            metadata: self.metadata.clone(),
+            provider: message
+                .origin
+                .as_ref()
+                .map(|origin| origin.provider.clone()),
+            ..Response::new(message)
+        };
+        if let Some(started) = &self.started {
+            response.request_id = Some(started.request_id.clone());
+            response.id.clone_from(&started.response_id);
+            response.model.clone_from(&started.model);
+        }
+        if let Some(completed) = &self.completed {
+            response.id = completed.response_id.clone().or(response.id);
+            response.model = completed.model.clone().or(response.model);
+            response
+                .raw_finish_reason
+                .clone_from(&completed.raw_finish_reason);
+            response
+                .provider_request_id
+                .clone_from(&completed.provider_request_id);
+            response.warnings.clone_from(&completed.warnings);
+            response.rate_limit = completed.rate_limit;
+            response.extra.clone_from(&completed.extra);
+            response.raw.clone_from(&completed.raw);
+        }
+        if response.finish_reason == Some(FinishReason::Error) && response.error.is_none() {
+            let provider = response
+                .provider
+                .clone()
+                .unwrap_or_else(|| "unknown".into());
+            let message = "the provider ended the answer with an error";
+            let error = AdapterError::new(provider, AdapterReason::Unknown, message);
+            response.error = Some(Failure::from(Error::from(error)));
+        }
+        response
+    }
+
+    /// The assistant message: as completed, else as far as the pieces go.
+    fn message(&self) -> Message {
+        let whole = self.text.as_deref();
+        let Some(completed) = &self.completed else {
+            return Message {
+                tool_calls: self.calls.to_calls(),
+                origin: self
+                    .started
+                    .as_ref()
+                    .and_then(|started| started.message.origin.clone()),
+                ..Message::assistant(self.blocks.parts(whole))
+            };
+        };
+        let mut message = completed.message.clone();
+        let has_text = message
+            .content
+            .iter()
+            .any(|part| matches!(part, Part::Text(_)));
+        if !has_text {
+            message.content.extend(self.blocks.text_parts(whole));
+        }
+        if message.tool_calls.is_empty() {
+            message.tool_calls = self.calls.to_calls();
+        }
+        if message.origin.is_none() {
+            message.origin = self
+                .started
+                .as_ref()
+                .and_then(|started| started.message.origin.clone());
+        }
+        message
+    }
+}

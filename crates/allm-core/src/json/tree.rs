@@ -1,0 +1,111 @@
+//! From a tree to a value, by way of serde.
+
+mod access;
+mod key;
+
+use std::borrow::Cow;
+
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::fault::Fault;
+use super::node::Node;
+use super::tagged::TAG;
+use access::{Entries, Fields, Variant};
+
+/// Reads a value out of a tree.
+pub(super) fn read<'de, T: Deserialize<'de>>(tree: Node<'de>) -> Result<T, Fault> {
+    T::deserialize(Tree(tree))
+}
+
+/// A tree that is taken apart.
+///
+/// Strict where `serde_json` is not: a struct is an object and never an array.
+struct Tree<'a>(Node<'a>);
+
+impl Tree<'_> {
+    fn refuse<'de, V: Visitor<'de>>(&self, visitor: &V) -> Result<V::Value, Fault> {
+        let found = match &self.0 {
+            Node::Null => Unexpected::Unit,
+            Node::Bool(value) => Unexpected::Bool(*value),
+            Node::Unsigned(number) => Unexpected::Unsigned(*number),
+            Node::Signed(number) => Unexpected::Signed(*number),
+            Node::Float(number) => Unexpected::Float(*number),
+            Node::String(text) => Unexpected::Str(text),
+            Node::Array(_) => Unexpected::Seq,
+            Node::Object(_) => Unexpected::Map,
+        };
+        Err(Fault::invalid_type(found, visitor))
+    }
+}
+
+impl<'de> Deserializer<'de> for Tree<'de> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Node::Null => visitor.visit_unit(),
+            Node::Bool(value) => visitor.visit_bool(value),
+            Node::Unsigned(number) => visitor.visit_u64(number),
+            Node::Signed(number) => visitor.visit_i64(number),
+            Node::Float(number) => visitor.visit_f64(number),
+            Node::String(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
+            Node::String(Cow::Owned(text)) => visitor.visit_string(text),
+            Node::Array(entries) => Entries::new(entries).visit(visitor),
+            Node::Object(fields) => Fields::new(fields).visit(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Node::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match self.0 {
+            Node::Object(fields) if names == [TAG] => Fields::tag_first(fields).visit(visitor),
+            Node::Object(fields) => Fields::new(fields).visit(visitor),
+            _ => self.refuse(&visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match self.0 {
+            Node::String(name) => visitor.visit_enum(Variant::new(name, None)),
+            Node::Object(mut fields) => match (fields.pop(), fields.len()) {
+                (Some((name, content)), 0) => visitor.visit_enum(Variant::new(name, Some(content))),
+                _ => Err(Fault::custom("expected an object with one key")),
+            },
+            _ => self.refuse(&visitor),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map identifier
+    }
+}

@@ -1,0 +1,46 @@
+//! Plain values, without the envelope of a document.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::limits::Limits;
+use super::parse::{self, Duplicates};
+use super::{tree, write};
+use crate::error::{JsonError, JsonReason};
+use crate::path::Path;
+
+/// Reads a value that stands without an envelope, as strictly as a document.
+///
+/// # Errors
+///
+/// Every reason of a document but those of its envelope. Paths start at the value.
+pub fn value_from_slice<T: DeserializeOwned>(bytes: &[u8], limits: Limits) -> Result<T, JsonError> {
+    let text = parse::text(bytes, limits)?;
+    parse::tree(text, limits, Duplicates::Refuse)
+        .and_then(tree::read::<T>)
+        .map_err(|fault| fault.into_error(text))
+}
+
+/// Writes a value without an envelope: keys in the order of declaration, no spaces.
+///
+/// # Errors
+///
+/// `invalid_value` for a number that is not finite and for what a type refuses to write, `too_deep` for more than
+/// [`MAX_DEPTH`](super::MAX_DEPTH) levels; each with the path.
+pub fn value_to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonError> {
+    write::to_vec(value)
+}
+
+/// [`value_to_vec`], as text.
+///
+/// # Errors
+///
+/// Those of [`value_to_vec`].
+pub fn value_to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, JsonError> {
+    text(write::to_vec(value)?)
+}
+
+/// What the writer wrote, as text. Only a type that writes raw bytes of its own could make it fail.
+pub(super) fn text(bytes: Vec<u8>) -> Result<String, JsonError> {
+    String::from_utf8(bytes)
+        .map_err(|_| JsonError::new(JsonReason::Malformed, Path::root(), "invalid UTF-8"))
+}

@@ -1,0 +1,317 @@
+//! The JSON form of a run.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use serde_json::Map as JsonMap;
+
+use super::batch::{Batch, Slot};
+use super::counters::Counters;
+use super::finalize::{FirstPass, Pass};
+use super::halt::HaltFacts;
+use super::hash::History;
+use super::input::Stop;
+use super::options::{RunOptions, RunSetup};
+use super::state::{Phase, Run, RunEnd, Setup};
+use crate::data::step_form::StepForm;
+use crate::data::{
+    CallFailure, ChatResult, HaltReason, Hash, Map, Message, Request, RequestId, Response,
+    StepResult, Thread, Tool, ToolCallId,
+};
+use crate::error::Failure;
+use crate::json::Document;
+use crate::json::tagged::tagged;
+
+impl Document for Run {
+    const TYPE: &'static str = "run";
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunForm<'a> {
+    machine: u32,
+    state_hash: Hash,
+    setup: SetupForm<'a>,
+    given: usize,
+    thread: Thread,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<StepForm>,
+    counters: Counters,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    second_pass: Option<PassForm<'a>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stop: Option<Stop>,
+    phase: PhaseForm,
+}
+
+/// What does not change during a run.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetupForm<'a> {
+    options: Cow<'a, RunOptions>,
+    request: Cow<'a, Request>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_id: Option<RequestId>,
+    #[serde(default, skip_serializing_if = "<[Tool]>::is_empty")]
+    tools: Cow<'a, [Tool]>,
+}
+
+impl<'a> SetupForm<'a> {
+    pub(super) fn of(setup: &'a Setup) -> Self {
+        Self {
+            options: Cow::Borrowed(&setup.options),
+            request: Cow::Borrowed(&setup.request),
+            request_id: setup.request_id.clone(),
+            tools: Cow::Borrowed(&setup.tools),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct PassForm<'a>(Cow<'a, FirstPass>);
+
+impl<'a> PassForm<'a> {
+    /// `None` for the first pass.
+    pub(super) fn of(pass: &'a Pass) -> Option<Self> {
+        match pass {
+            Pass::One => None,
+            Pass::Two(first) => Some(Self(Cow::Borrowed(first))),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum PhaseForm {
+    Model,
+    Tools(Box<BatchForm>),
+    HaltWhen,
+    Ended(ResultForm),
+    Stepped,
+    Refused(RefusedForm),
+}
+
+tagged!(PhaseForm {
+    "model" => Model,
+    "tools" => Tools(Box<BatchForm>),
+    "halt_when" => HaltWhen,
+    "ended" => Ended(ResultForm),
+    "stepped" => Stepped,
+    "refused" => Refused(RefusedForm),
+});
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BatchForm {
+    response: Response,
+    calls: Vec<SlotForm>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum SlotForm {
+    Running,
+    Done(DoneForm),
+    Closing(ClosingForm),
+    NotStarted,
+    Manual,
+}
+
+tagged!(SlotForm {
+    "running" => Running,
+    "done" => Done(DoneForm),
+    "closing" => Closing(ClosingForm),
+    "not_started" => NotStarted,
+    "manual" => Manual,
+});
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DoneForm {
+    message: Arc<Message>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    halt: Option<HaltFacts>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClosingForm {
+    failure: CallFailure,
+}
+
+/// What a result adds to the run that it is the result of.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResultForm {
+    halted_reason: HaltReason,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pending_question: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pending_tool_call_id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    metadata: Map,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RefusedForm {
+    error: Failure,
+}
+
+impl PhaseForm {
+    pub(super) fn of(phase: &Phase) -> Self {
+        match phase {
+            Phase::Model => Self::Model,
+            Phase::HaltWhen => Self::HaltWhen,
+            Phase::Tools(batch) => Self::Tools(Box::new(BatchForm {
+                response: batch.response.clone(),
+                calls: batch.slots.iter().cloned().map(SlotForm::from).collect(),
+            })),
+            Phase::Done(RunEnd::Step(_)) => Self::Stepped,
+            Phase::Done(RunEnd::Refused(failure)) => Self::Refused(RefusedForm {
+                error: (**failure).clone(),
+            }),
+            Phase::Done(RunEnd::Result(result)) => Self::Ended(ResultForm {
+                halted_reason: result.halted_reason.clone(),
+                pending_question: result.pending_question.clone(),
+                pending_tool_call_id: result.pending_tool_call_id.clone(),
+                metadata: result.metadata.clone(),
+            }),
+        }
+    }
+
+    fn into_phase(self, thread: &Thread, steps: &[Arc<StepResult>]) -> Result<Phase, &'static str> {
+        Ok(match self {
+            Self::Model => Phase::Model,
+            Self::HaltWhen if steps.is_empty() => return Err("`halt_when` without a step"),
+            Self::HaltWhen => Phase::HaltWhen,
+            Self::Tools(form) => {
+                if form.calls.len() != form.response.tool_calls().len() {
+                    return Err("`calls` and the response's calls differ in number");
+                }
+                let slots = form.calls.into_iter().map(Slot::from).collect();
+                let batch = Batch::new(form.response, slots);
+                if batch.is_drained() {
+                    return Err("no call of the open turn is running");
+                }
+                Phase::Tools(Box::new(batch))
+            }
+            Self::Stepped => match steps.last() {
+                Some(step) => Phase::Done(RunEnd::Step(Arc::clone(step))),
+                None => return Err("a step that is not there"),
+            },
+            Self::Refused(form) => Phase::Done(RunEnd::Refused(Box::new(form.error))),
+            Self::Ended(form) => Phase::Done(RunEnd::Result(Arc::new(ChatResult {
+                thread: thread.clone(),
+                final_response: steps.last().map(|step| step.response.clone()),
+                steps: steps.to_vec(),
+                halted_reason: form.halted_reason,
+                pending_question: form.pending_question,
+                pending_tool_call_id: form.pending_tool_call_id,
+                metadata: form.metadata,
+            }))),
+        })
+    }
+}
+
+impl From<Slot> for SlotForm {
+    fn from(slot: Slot) -> Self {
+        match slot {
+            Slot::Running => Self::Running,
+            Slot::Done { message, halt } => Self::Done(DoneForm { message, halt }),
+            Slot::Closing(failure) => Self::Closing(ClosingForm { failure }),
+            Slot::NotStarted => Self::NotStarted,
+            Slot::Manual => Self::Manual,
+        }
+    }
+}
+
+impl From<SlotForm> for Slot {
+    fn from(form: SlotForm) -> Self {
+        match form {
+            SlotForm::Running => Self::Running,
+            SlotForm::Done(DoneForm { message, halt }) => Self::Done { message, halt },
+            SlotForm::Closing(ClosingForm { failure }) => Self::Closing(failure),
+            SlotForm::NotStarted => Self::NotStarted,
+            SlotForm::Manual => Self::Manual,
+        }
+    }
+}
+
+impl Serialize for Run {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = RunForm {
+            machine: Self::MACHINE,
+            state_hash: self.current_hash().map_err(ser::Error::custom)?,
+            setup: SetupForm::of(&self.setup),
+            given: self.setup.given,
+            thread: self.thread.clone(),
+            steps: StepForm::of_all(&self.steps, &self.thread),
+            counters: self.counters.clone(),
+            second_pass: PassForm::of(&self.pass),
+            stop: self.stop,
+            phase: PhaseForm::of(&self.phase),
+        };
+        form.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Run {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let form = RunForm::deserialize(deserializer)?;
+        Self::restore(form).map_err(de::Error::custom)
+    }
+}
+
+impl Run {
+    fn restore(form: RunForm<'_>) -> Result<Self, String> {
+        if form.machine != Self::MACHINE {
+            let message = format!(
+                "machine {} is not supported, only {}",
+                form.machine,
+                Self::MACHINE
+            );
+            return Err(message);
+        }
+        let steps = StepForm::into_steps(form.steps, &form.thread)?;
+        let phase = form.phase.into_phase(&form.thread, &steps)?;
+        let pass = match form.second_pass {
+            None => Pass::One,
+            Some(PassForm(first)) => Pass::Two(Box::new(first.into_owned())),
+        };
+        if let Pass::Two(first) = &pass
+            && (first.messages > form.thread.len() || first.steps > steps.len())
+        {
+            return Err("`second_pass` reaches beyond the thread".to_owned());
+        }
+        if form.given > form.thread.len() {
+            return Err("`given` is larger than the thread".to_owned());
+        }
+        let mut setup = Setup::new(&RunSetup {
+            thread: form.thread.clone(),
+            request: form.setup.request.into_owned(),
+            tools: form.setup.tools.into_owned(),
+            options: form.setup.options.into_owned(),
+            request_id: form.setup.request_id,
+        });
+        setup.given = form.given;
+        let mut run = Self {
+            setup: Arc::new(setup),
+            thread: form.thread,
+            steps,
+            counters: form.counters,
+            pass,
+            stop: form.stop,
+            phase,
+            history: History::new(),
+        };
+        let found = run.state_hash().map_err(|error| error.to_string())?;
+        if found == form.state_hash {
+            Ok(run)
+        } else {
+            Err("`state_hash` does not belong to this state".to_owned())
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What a run is started with.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Mode, Request, RequestId, ResponseFormat, Thread, Tool};
+use crate::error::{Fault, FaultCode, ValidationError, ValidationReason};
+use crate::limits;
+
+/// What a run is started with: the conversation, the tools and the settings, resolved from all levels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSetup {
+    /// The conversation so far.
+    pub thread: Thread,
+    /// What is sent besides. Its `messages` are not looked at, and of its `tools` only those built into the provider.
+    pub request: Request,
+    /// The tools that the model may call. Handlers are the driver's business.
+    pub tools: Vec<Tool>,
+    /// The settings of the loop.
+    pub options: RunOptions,
+    /// Our id of the run.
+    pub request_id: Option<RequestId>,
+}
+
+impl RunSetup {
+    /// A run over this conversation with nothing else set.
+    #[must_use]
+    pub fn new(thread: Thread) -> Self {
+        Self {
+            thread,
+            request: Request::default(),
+            tools: Vec::new(),
+            options: RunOptions::default(),
+            request_id: None,
+        }
+    }
+}
+
+/// The settings of the loop that the machine itself follows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunOptions {
+    /// A whole chat, or one turn.
+    #[serde(default)]
+    pub kind: RunKind,
+    /// Who runs the calls.
+    #[serde(default)]
+    pub mode: Mode,
+    /// How many turns at most; the second pass of a finalize is not counted.
+    pub max_turns: u32,
+    /// What becomes of calls that name no tool.
+    #[serde(default)]
+    pub unknown_tools: UnknownTools,
+    /// Whether the driver has a closure to ask after a turn.
+    #[serde(default)]
+    pub halt_when: HaltWhen,
+    /// A second pass for a structured answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_finalize: Option<Finalize>,
+    /// The time limits that the driver watches.
+    #[serde(default)]
+    pub deadlines: Deadlines,
+    /// What may be spent.
+    #[serde(default)]
+    pub budgets: Budgets,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            kind: RunKind::Chat,
+            mode: Mode::Auto,
+            max_turns: limits::MAX_TURNS,
+            unknown_tools: UnknownTools::Refuse,
+            halt_when: HaltWhen::NotSet,
+            structured_finalize: None,
+            deadlines: Deadlines::default(),
+            budgets: Budgets::default(),
+        }
+    }
+}
+
+impl RunOptions {
+    /// Every fault of the settings.
+    pub(super) fn check(&self, request: &Request) -> Result<(), ValidationError> {
+        let mut faults = Vec::new();
+        if self.max_turns == 0 {
+            faults.push(Fault::new("max_turns", FaultCode::MustBePositive));
+        }
+        if self.structured_finalize.is_some()
+            && matches!(request.response_format, None | Some(ResponseFormat::Text))
+        {
+            faults.push(Fault::new(
+                "structured_finalize",
+                FaultCode::RequiresJsonSchema,
+            ));
+        }
+        let deadlines = [
+            ("turn_deadline", self.deadlines.turn),
+            ("run_deadline", self.deadlines.run),
+        ];
+        for (name, deadline) in deadlines {
+            if deadline == Some(Duration::ZERO) {
+                faults.push(Fault::new(name, FaultCode::MustBePositive));
+            }
+        }
+        if self
+            .budgets
+            .cost
+            .is_some_and(|cost| !cost.is_finite() || cost < 0.0)
+        {
+            faults.push(Fault::new("max_run_cost", FaultCode::OutOfRange));
+        }
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(ValidationError::new(
+                ValidationReason::InvalidRequest,
+                faults,
+            ))
+        }
+    }
+}
+
+/// How far a run goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunKind {
+    /// Turns until something stops them.
+    #[default]
+    Chat,
+    /// One turn.
+    Step,
+}
+
+/// What becomes of calls that name no tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownTools {
+    /// Nothing of the turn runs, and the run fails.
+    #[default]
+    Refuse,
+    /// The model is told and may try again.
+    TellModel,
+}
+
+/// Whether the driver has a `halt_when` closure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HaltWhen {
+    /// No.
+    #[default]
+    NotSet,
+    /// Yes: the machine asks for its answer.
+    Set,
+}
+
+/// A second pass for a structured answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finalize {
+    /// The user message that opens the second pass; empty for none.
+    pub nudge: String,
+}
+
+impl Default for Finalize {
+    fn default() -> Self {
+        Self {
+            nudge: limits::FINALIZE_NUDGE.to_owned(),
+        }
+    }
+}
+
+/// The time limits of a run. The driver has the clock; the machine only reports the limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deadlines {
+    /// For each turn, from the opening of its model call.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::data::millis::option"
+    )]
+    pub turn: Option<Duration>,
+    /// For the whole run.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::data::millis::option"
+    )]
+    pub run: Option<Duration>,
+}
+
+/// What a run may spend; checked before spending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budgets {
+    /// Calls that the library runs, `tool_help` not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<u64>,
+    /// Tokens of all turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// USD of all turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}

@@ -1,0 +1,218 @@
+//! Repairing what providers send: ids, indexes, names, argument text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::data::{
+    ArgumentLimits, Event, FinishReason, Map, Message, ORIGINAL_ID, ORIGINAL_NAME, ToolCall,
+    ToolCallId,
+};
+use crate::error::{Error, Failure, StreamError, StreamReason};
+
+/// Repairs the events of one provider answer before anybody sees them.
+///
+/// - Calls are numbered from 0 in the order first seen, whatever the adapter's indexes.
+/// - A call with an empty id, or one already used in this answer, gets the id `allm-{turn}-{index}`, with a further
+///   suffix if that is taken; the original stays in the call's `metadata.original_id`.
+/// - A name outside the name rule is stored with every other character as `_` and cut at 64; the original stays in
+///   `metadata.original_name`. Tools are looked up by the original.
+/// - The argument text is parsed, once.
+/// - A call that ends without any name becomes an `error` event: the turn fails with `malformed_event`.
+///
+/// Equal events give equal ids, every time. What is well-formed passes unchanged, so repairing twice is repairing once.
+#[derive(Clone, Debug)]
+pub struct Repair {
+    turn: u32,
+    limits: ArgumentLimits,
+    calls: Vec<Repaired>,
+    places: BTreeMap<u32, usize>,
+    ids: BTreeSet<ToolCallId>,
+}
+
+#[derive(Clone, Debug)]
+struct Repaired {
+    id: ToolCallId,
+    /// Whether its whole argument text was empty, which in a cut answer means that it never came.
+    empty: bool,
+}
+
+impl Repair {
+    /// For the answer of this turn.
+    #[must_use]
+    pub fn new(turn: u32) -> Self {
+        Self::with_limits(turn, ArgumentLimits::default())
+    }
+
+    /// For the answer of this turn, with limits for argument text.
+    #[must_use]
+    pub fn with_limits(turn: u32, limits: ArgumentLimits) -> Self {
+        Self {
+            turn,
+            limits,
+            calls: Vec::new(),
+            places: BTreeMap::new(),
+            ids: BTreeSet::new(),
+        }
+    }
+
+    /// The event as everybody else sees it.
+    #[must_use]
+    pub fn event(&mut self, mut event: Event) -> Event {
+        match &mut event {
+            Event::ToolCallStarted(started) => {
+                let place = self.place(started.index, &started.id);
+                (started.index, started.id) = self.shown(place);
+                started.name = stored_name(&started.name);
+            }
+            Event::ToolCallDelta(delta) => {
+                let place = self.place(delta.index, &delta.id);
+                (delta.index, delta.id) = self.shown(place);
+            }
+            Event::ToolCallCompleted(completed) => {
+                if completed.name.is_empty() {
+                    return Event::error(nameless());
+                }
+                let place = self.place(completed.index, &completed.id);
+                let (index, id) = self.shown(place);
+                let call = ToolCall::parsed(
+                    id.clone(),
+                    stored_name(&completed.name),
+                    std::mem::take(&mut completed.raw_arguments),
+                    self.limits,
+                );
+                if let Some(repaired) = self.calls.get_mut(place) {
+                    repaired.empty = call.raw_arguments == "{}" && completed.arguments.is_none();
+                }
+                remember(
+                    &mut completed.metadata,
+                    ORIGINAL_ID,
+                    completed.id.as_str(),
+                    id.as_str(),
+                );
+                remember(
+                    &mut completed.metadata,
+                    ORIGINAL_NAME,
+                    &completed.name,
+                    &call.name,
+                );
+                completed.index = index;
+                completed.id = id;
+                completed.name = call.name;
+                completed.arguments = call.arguments;
+                completed.raw_arguments = call.raw_arguments;
+            }
+            Event::MessageCompleted(completed) => {
+                let cut = completed.finish_reason.is_some_and(FinishReason::is_cut);
+                if let Err(failure) = self.message(&mut completed.message, cut) {
+                    return Event::error(failure);
+                }
+            }
+            _ => {}
+        }
+        event
+    }
+
+    /// Repairs the calls of a whole message.
+    pub(super) fn message(&mut self, message: &mut Message, cut: bool) -> Result<(), Failure> {
+        let last = message.tool_calls.len().checked_sub(1);
+        for (place, call) in message.tool_calls.iter_mut().enumerate() {
+            if call.name.is_empty() {
+                return Err(nameless());
+            }
+            if place >= self.calls.len() {
+                self.open(&call.id);
+            }
+            let (_, id) = self.shown(place);
+            let never_came = self.calls.get(place).is_some_and(|call| call.empty);
+            self.call(call, id);
+            if cut && Some(place) == last && never_came {
+                call.arguments = None;
+                call.raw_arguments.clear();
+                call.incomplete = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&self, call: &mut ToolCall, id: ToolCallId) {
+        remember(
+            &mut call.metadata,
+            ORIGINAL_ID,
+            call.id.as_str(),
+            id.as_str(),
+        );
+        call.id = id;
+        let name = stored_name(&call.name);
+        remember(&mut call.metadata, ORIGINAL_NAME, &call.name, &name);
+        call.name = name;
+        if call.arguments.is_none() && !call.incomplete {
+            let raw = std::mem::take(&mut call.raw_arguments);
+            let parsed = ToolCall::parsed(call.id.clone(), "", raw, self.limits);
+            call.arguments = parsed.arguments;
+            call.raw_arguments = parsed.raw_arguments;
+        }
+    }
+
+    /// The place of the call with this adapter index, opened if it is new.
+    fn place(&mut self, index: u32, id: &ToolCallId) -> usize {
+        match self.places.get(&index) {
+            Some(place) => *place,
+            None => {
+                let place = self.open(id);
+                self.places.insert(index, place);
+                place
+            }
+        }
+    }
+
+    fn open(&mut self, id: &ToolCallId) -> usize {
+        let place = self.calls.len();
+        let id = if id.is_empty() || self.ids.contains(id) {
+            self.free_id(place)
+        } else {
+            id.clone()
+        };
+        self.ids.insert(id.clone());
+        self.calls.push(Repaired { id, empty: false });
+        place
+    }
+
+    fn free_id(&self, place: usize) -> ToolCallId {
+        let base = format!("allm-{}-{place}", self.turn);
+        let mut id = ToolCallId::from(base.as_str());
+        let mut suffix = 2_u32;
+        while self.ids.contains(&id) {
+            id = ToolCallId::from(format!("{base}-{suffix}"));
+            suffix += 1;
+        }
+        id
+    }
+
+    /// The index and the id that everybody else sees.
+    fn shown(&self, place: usize) -> (u32, ToolCallId) {
+        let index = u32::try_from(place).unwrap_or(u32::MAX);
+        let id = self.calls.get(place).map(|call| call.id.clone());
+        (index, id.unwrap_or_else(|| ToolCallId::from("")))
+    }
+}
+
+/// Keeps what a repair changed, once.
+fn remember(metadata: &mut Map, key: &str, original: &str, now: &str) {
+    if original != now && !original.is_empty() {
+        metadata.entry(key).or_insert_with(|| original.into());
+    }
+}
+
+/// The name by the name rule: 1 to 64 of `A-Z a-z 0-9 _ -`.
+fn stored_name(name: &str) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let characters = name.chars().take(64);
+    characters.map(|c| if keep(c) { c } else { '_' }).collect()
+}
+
+pub(super) fn nameless() -> Failure {
+    let error = StreamError::new(
+        StreamReason::MalformedEvent,
+        "the model made a call without a tool's name",
+    );
+    Failure::from(Error::from(error))
+}

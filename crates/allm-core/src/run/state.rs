@@ -1,0 +1,432 @@
+//! The machine itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::after::AfterTurn;
+use super::batch::Batch;
+use super::command::{CallToRun, Command, ModelCommand};
+use super::counters::Counters;
+use super::finalize::Pass;
+use super::hash::History;
+use super::input::{DeadlineScope, HaltAnswer, Input, InputError, InputReason, Stop};
+use super::options::{HaltWhen, RunKind, RunOptions, RunSetup};
+use super::outcome::ToolOutcome;
+use crate::compact;
+use crate::data::{
+    ChatResult, Event, HaltReason, Messages, Request, RequestId, Response, StepResult, Thread,
+    Tool, ToolCallId, ToolSpec,
+};
+use crate::error::{Failure, ValidationError};
+
+/// The tool loop as a value: takes [`Input`]s, gives [`Command`]s and events.
+///
+/// It can be stored between any two inputs with [`json::to_vec`](crate::json::to_vec) and behaves the same from there
+/// on, here or elsewhere. A turn costs the same however long the conversation is.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub(super) setup: Arc<Setup>,
+    pub(super) thread: Thread,
+    pub(super) steps: Vec<Arc<StepResult>>,
+    pub(super) counters: Counters,
+    pub(super) pass: Pass,
+    pub(super) stop: Option<Stop>,
+    pub(super) phase: Phase,
+    pub(super) history: History,
+}
+
+impl PartialEq for Run {
+    /// How far the history has been hashed is no part of the state.
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            setup,
+            thread,
+            steps,
+            counters,
+            pass,
+            stop,
+            phase,
+            history: _,
+        } = self;
+        *setup == other.setup
+            && *thread == other.thread
+            && *steps == other.steps
+            && *counters == other.counters
+            && *pass == other.pass
+            && *stop == other.stop
+            && *phase == other.phase
+    }
+}
+
+/// What does not change during a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Setup {
+    pub(super) options: RunOptions,
+    /// Without messages, and of the tools only those built into the provider.
+    pub(super) request: Request,
+    pub(super) request_id: Option<RequestId>,
+    /// As given.
+    pub(super) tools: Vec<Tool>,
+    /// How many messages the conversation had at the start.
+    pub(super) given: usize,
+    /// What is sent on every turn of the first pass.
+    pub(super) first_pass: Request,
+    /// The names of all tools that can be run, `tool_help` included, and which are manual.
+    pub(super) known: BTreeMap<String, ToolFacts>,
+}
+
+/// What the machine has to know of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ToolFacts {
+    pub(super) manual: bool,
+    /// Whether its calls count in the tool-call budget.
+    pub(super) counted: bool,
+}
+
+/// What the machine waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Phase {
+    Model,
+    Tools(Box<Batch>),
+    HaltWhen,
+    Done(RunEnd),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum RunEnd {
+    /// With the result of a chat.
+    Result(Arc<ChatResult>),
+    /// With the one step that it was.
+    Step(Arc<StepResult>),
+    /// It was refused before the provider gave its first event: there is no result, only the failure.
+    Refused(Box<Failure>),
+}
+
+/// A run that was started, and what happened at once.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// The run.
+    pub run: Run,
+    /// Empty, unless a budget left nothing to start with.
+    pub events: Vec<Event>,
+}
+
+/// A call without an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCall {
+    /// Its place in the response.
+    pub index: u32,
+    /// Its id.
+    pub id: ToolCallId,
+    /// Whether it is left for the caller.
+    pub manual: bool,
+}
+
+impl Setup {
+    pub(super) fn new(setup: &RunSetup) -> Self {
+        let built_in = |spec: &ToolSpec| matches!(spec, ToolSpec::Provider(_));
+        let request = Request {
+            messages: Messages::new(),
+            tools: setup
+                .request
+                .tools
+                .iter()
+                .filter(|spec| built_in(spec))
+                .cloned()
+                .collect(),
+            ..setup.request.clone()
+        };
+        let mut tools =
+            compact::project(&setup.tools, request.tool_choice.as_ref(), &request.extra);
+        tools.extend(request.tools.iter().cloned());
+        let mut first_pass = Request {
+            tools,
+            ..request.clone()
+        };
+        if setup.options.structured_finalize.is_some() {
+            first_pass.response_format = None;
+        }
+        let known = compact::executed(&setup.tools).into_iter().map(|tool| {
+            let facts = ToolFacts {
+                manual: tool.manual,
+                counted: !compact::is_tool_help(&tool),
+            };
+            (tool.name.as_str().to_owned(), facts)
+        });
+        Self {
+            options: setup.options.clone(),
+            request_id: setup.request_id.clone(),
+            given: setup.thread.len(),
+            known: known.collect(),
+            tools: setup.tools.iter().cloned().map(without_handler).collect(),
+            request,
+            first_pass,
+        }
+    }
+}
+
+/// The machine keeps data only.
+fn without_handler(mut tool: Tool) -> Tool {
+    tool.handler = None;
+    if let crate::data::Effect::Reconcile(probe) = &mut tool.effect {
+        *probe = None;
+    }
+    tool
+}
+
+impl Run {
+    /// The number of the machine's rules. A run ends under the number that it began with.
+    pub const MACHINE: u32 = 1;
+
+    /// Starts a run.
+    ///
+    /// The thread, the tools and the request are validated by the driver before the first model call; here only the
+    /// settings of the loop are.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the settings.
+    pub fn start(setup: RunSetup) -> Result<Started, ValidationError> {
+        setup.options.check(&setup.request)?;
+        let fixed = Setup::new(&setup);
+        let mut run = Self {
+            setup: Arc::new(fixed),
+            thread: setup.thread,
+            steps: Vec::new(),
+            counters: Counters::default(),
+            pass: Pass::One,
+            stop: None,
+            phase: Phase::Model,
+            history: History::new(),
+        };
+        let mut events = Vec::new();
+        if let Some(metadata) = run.counters.used_up(&run.setup.options.budgets) {
+            run.end_pass(
+                AfterTurn::halt(HaltReason::BudgetExhausted, metadata),
+                &mut events,
+            );
+        }
+        Ok(Started { run, events })
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        match &self.phase {
+            Phase::Model if self.stop.is_some() => Command::StopModel,
+            Phase::Model => Command::CallModel(Box::new(ModelCommand {
+                turn: self.turn(),
+                request: self.request(),
+            })),
+            Phase::Tools(batch) => {
+                let calls: Vec<CallToRun> = batch.running().collect();
+                if self.stop.is_some() {
+                    Command::StopTools(calls)
+                } else {
+                    Command::RunTools(calls)
+                }
+            }
+            Phase::HaltWhen => match self.steps.last() {
+                Some(step) => Command::AskHaltWhen(Arc::clone(step)),
+                None => Command::Finish,
+            },
+            Phase::Done(_) => Command::Finish,
+        }
+    }
+
+    /// Takes an input in and gives the events that it caused.
+    ///
+    /// # Errors
+    ///
+    /// When the machine waits for something else; its state is as it was.
+    pub fn apply(&mut self, input: Input) -> Result<Vec<Event>, InputError> {
+        let mut events = Vec::new();
+        match input {
+            Input::Cancel => {
+                if !matches!(self.phase, Phase::Done(_)) {
+                    self.stop = Some(Stop::Cancelled);
+                }
+            }
+            Input::DeadlinePassed(scope) => self.deadline_passed(scope)?,
+            Input::Responded(response) => {
+                self.expect_model()?;
+                self.take_answer(*response, &mut events);
+            }
+            Input::Refused(failure) => {
+                self.expect_model()?;
+                self.take_refusal(*failure, &mut events);
+            }
+            Input::Stopped(partial) => {
+                self.expect_model()?;
+                let stop = self.stop.ok_or(InputReason::NotStopping)?;
+                match partial {
+                    Some(partial) => self.take_partial(*partial, stop, &mut events),
+                    None => self.stop_without_answer(stop, &mut events),
+                }
+            }
+            Input::ToolDone { index, outcome } => {
+                self.take_outcome(index, *outcome, &mut events)?
+            }
+            Input::HaltWhen(answer) => {
+                if self.phase != Phase::HaltWhen {
+                    return Err(InputReason::NotExpected.into());
+                }
+                self.after_halt_when(answer == HaltAnswer::Halt, &mut events);
+            }
+        }
+        Ok(events)
+    }
+
+    fn expect_model(&self) -> Result<(), InputError> {
+        match self.phase {
+            Phase::Model => Ok(()),
+            _ => Err(InputReason::NotExpected.into()),
+        }
+    }
+
+    fn deadline_passed(&mut self, scope: DeadlineScope) -> Result<(), InputError> {
+        self.limit_of(scope).ok_or(InputReason::NoSuchDeadline)?;
+        let over = match self.phase {
+            Phase::Done(_) => true,
+            // The turn is over; only the run's deadline still counts.
+            Phase::HaltWhen => scope == DeadlineScope::Turn,
+            Phase::Model | Phase::Tools(_) => false,
+        };
+        if !over && self.stop.is_none() {
+            self.stop = Some(Stop::Deadline(scope));
+        }
+        Ok(())
+    }
+
+    pub(super) fn limit_of(&self, scope: DeadlineScope) -> Option<std::time::Duration> {
+        let deadlines = &self.setup.options.deadlines;
+        match scope {
+            DeadlineScope::Turn => deadlines.turn,
+            DeadlineScope::Run => deadlines.run,
+        }
+    }
+
+    fn take_outcome(
+        &mut self,
+        index: u32,
+        outcome: ToolOutcome,
+        events: &mut Vec<Event>,
+    ) -> Result<(), InputError> {
+        let Phase::Tools(batch) = &mut self.phase else {
+            return Err(InputReason::NotExpected.into());
+        };
+        batch.close(index, outcome, self.stop)?;
+        if batch.is_drained() {
+            let batch = std::mem::replace(&mut self.phase, Phase::Model);
+            if let Phase::Tools(batch) = batch {
+                self.finish_batch(*batch, events);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the present turn, from 0.
+    #[must_use]
+    pub fn turn(&self) -> u32 {
+        u32::try_from(self.steps.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The conversation as it stands; without the calls of a turn that is still open.
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// The finished turns.
+    #[must_use]
+    pub fn steps(&self) -> &[Arc<StepResult>] {
+        &self.steps
+    }
+
+    /// Our id of the run.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&RequestId> {
+        self.setup.request_id.as_ref()
+    }
+
+    /// The settings that the run was started with.
+    #[must_use]
+    pub fn options(&self) -> &RunOptions {
+        &self.setup.options
+    }
+
+    /// What stops the run from outside, once something does.
+    #[must_use]
+    pub fn stop(&self) -> Option<Stop> {
+        self.stop
+    }
+
+    /// How the run ended; `None` while it goes on.
+    #[must_use]
+    pub fn end(&self) -> Option<&RunEnd> {
+        match &self.phase {
+            Phase::Done(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// The result; `None` while the run goes on, and for a run that was refused.
+    #[must_use]
+    pub fn result(&self) -> Option<&Arc<ChatResult>> {
+        match self.end() {
+            Some(RunEnd::Result(result)) => Some(result),
+            _ => None,
+        }
+    }
+
+    /// The answer whose calls are being run.
+    #[must_use]
+    pub fn open_response(&self) -> Option<&Response> {
+        match &self.phase {
+            Phase::Tools(batch) => Some(&batch.response),
+            _ => None,
+        }
+    }
+
+    /// The calls without an answer, in call order: those of the open turn, or those that the result leaves pending.
+    #[must_use]
+    pub fn open_calls(&self) -> Vec<OpenCall> {
+        match &self.phase {
+            Phase::Tools(batch) => batch.open_calls(),
+            Phase::Done(_) => self
+                .steps
+                .last()
+                .map(|step| pending_calls(step))
+                .unwrap_or_default(),
+            Phase::Model | Phase::HaltWhen => Vec::new(),
+        }
+    }
+
+    /// Whether `halt_when` has to be asked about a turn that may go on.
+    pub(super) fn asks_halt_when(&self) -> bool {
+        self.setup.options.halt_when == HaltWhen::Set && self.pass == Pass::One
+    }
+
+    pub(super) fn is_step(&self) -> bool {
+        self.setup.options.kind == RunKind::Step
+    }
+}
+
+/// The calls that a finished step leaves for the caller.
+fn pending_calls(step: &StepResult) -> Vec<OpenCall> {
+    let calls = step.response.tool_calls().iter().zip(0..);
+    let results = step.tool_results.iter();
+    let answered: BTreeSet<&ToolCallId> = results
+        .filter_map(|message| message.tool_call_id.as_ref())
+        .collect();
+    // A cut-off or failed turn has no open calls, only closed ones and nameless ones that never were.
+    let open = calls.filter(|(call, _)| !call.name.is_empty() && !answered.contains(&call.id));
+    open.map(|(call, index)| OpenCall {
+        index,
+        id: call.id.clone(),
+        manual: true,
+    })
+    .collect()
+}

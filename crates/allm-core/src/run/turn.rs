@@ -1,0 +1,394 @@
+//! One turn: what becomes of an answer.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::after::AfterTurn;
+use super::batch::{Batch, Slot};
+use super::finalize::Pass;
+use super::input::Stop;
+use super::options::UnknownTools;
+use super::outcome::encoded;
+use super::repair::Repair;
+use super::state::{Phase, Run};
+use crate::data::{
+    CallFailure, Event, FailureReason, FinishReason, HaltReason, HasCalls, Map, Message, Messages,
+    Mode, Request, Response, StepResult, ToolCall,
+};
+use crate::encode;
+use crate::error::{EngineError, Error, Failure};
+
+/// What a finished turn leaves behind.
+struct Finished {
+    response: Response,
+    results: Messages,
+    manual: Vec<ToolCall>,
+    metadata: Map,
+    done: bool,
+    after: AfterTurn,
+}
+
+impl Run {
+    /// What is sent in this turn.
+    pub(super) fn request(&self) -> Request {
+        let settings = match &self.pass {
+            Pass::One => self.setup.first_pass.clone(),
+            Pass::Two(_) => Request {
+                tools: Vec::new(),
+                tool_choice: None,
+                parallel_tool_calls: None,
+                ..self.setup.request.clone()
+            },
+        };
+        Request {
+            messages: self.thread.messages.clone(),
+            ..settings
+        }
+    }
+
+    /// Takes an answer that ended, well or not. The order of the cases is the order of the contract.
+    pub(super) fn take_answer(&mut self, mut response: Response, events: &mut Vec<Event>) {
+        self.settle(&mut response, events);
+        self.count(&response);
+        let failed = response.finish_reason == Some(FinishReason::Error);
+        let has_calls = !response.tool_calls().is_empty();
+        // An answer that ended on its own, and asks for nothing, stands.
+        let stop = self.stop.filter(|_| failed || has_calls);
+        if let Some(stop) = stop {
+            self.close_all(response, &stop_halt(self, stop), stop_reason(stop), events);
+        } else if failed {
+            let failure = response.error.clone().unwrap_or_else(Failure::interrupted);
+            self.close_all(
+                response,
+                &AfterTurn::failed(&failure),
+                FailureReason::NotExecuted,
+                events,
+            );
+        } else if !has_calls {
+            let after = AfterTurn::halt(HaltReason::Completed, Map::new());
+            self.finish_turn(Finished::bare(response, after), events);
+        } else if response.finish_reason.is_some_and(FinishReason::is_cut) {
+            let after = AfterTurn::truncated(self.turn(), response.finish_reason);
+            self.close_all(response, &after, FailureReason::Truncated, events);
+        } else if self.pass == Pass::One && self.setup.options.mode == Mode::Manual {
+            self.leave_to_caller(response, events);
+        } else {
+            self.plan(response, events);
+        }
+    }
+
+    /// Takes what had come of an answer that was stopped.
+    pub(super) fn take_partial(
+        &mut self,
+        mut partial: Response,
+        stop: Stop,
+        events: &mut Vec<Event>,
+    ) {
+        if partial.error.is_none() {
+            let failure = stop_failure(stop);
+            events.push(Event::error(failure.clone()));
+            partial.error = Some(failure);
+        }
+        self.take_answer(partial, events);
+    }
+
+    /// Makes the answer consistent: calls repaired, error and finish reason in step.
+    fn settle(&self, response: &mut Response, events: &mut Vec<Event>) {
+        let cut = response.finish_reason.is_some_and(FinishReason::is_cut);
+        let failed =
+            response.error.is_some() || response.finish_reason == Some(FinishReason::Error);
+        let repaired = Repair::new(self.turn()).message(&mut response.message, cut);
+        match repaired {
+            // A call without a name in an answer that failed anyway is told by that failure.
+            Err(failure) if !failed => {
+                events.push(Event::error(failure.clone()));
+                response.error = Some(failure);
+            }
+            _ if failed && response.error.is_none() => {
+                response.error = Some(Failure::interrupted())
+            }
+            _ => {}
+        }
+        response.finish_reason = if response.error.is_some() {
+            Some(FinishReason::Error)
+        } else {
+            FinishReason::settled(response.finish_reason, HasCalls::of(response.tool_calls()))
+        };
+    }
+
+    fn count(&mut self, response: &Response) {
+        self.counters.add(&response.usage);
+        if self.pass == Pass::One {
+            self.counters.turns += 1;
+        }
+    }
+
+    /// Decides which calls run, which are left for the caller, and whether any may run at all.
+    fn plan(&mut self, response: Response, events: &mut Vec<Event>) {
+        let known = |call: &ToolCall| match self.pass {
+            Pass::One => self.setup.known.get(call.original_name()).copied(),
+            Pass::Two(_) => None,
+        };
+        let refuses = self.setup.options.unknown_tools == UnknownTools::Refuse
+            || matches!(self.pass, Pass::Two(_));
+        let calls = response.tool_calls();
+        if let Some(unknown) = calls.iter().find(|call| refuses && known(call).is_none()) {
+            let error = Error::from(EngineError::unknown_tool(unknown.original_name()));
+            let failure = Failure::from(error);
+            events.push(Event::error(failure.clone()));
+            let reason = |call: &ToolCall| match known(call) {
+                None => FailureReason::UnknownTool,
+                Some(_) => FailureReason::NotExecuted,
+            };
+            let slots = calls
+                .iter()
+                .map(|call| closing(reason(call), call))
+                .collect();
+            let after = AfterTurn::failed(&failure);
+            return self.close_slots(response, slots, &after, events);
+        }
+        let counted = calls
+            .iter()
+            .filter_map(known)
+            .filter(|tool| tool.counted && !tool.manual);
+        let counted = u64::try_from(counted.count()).unwrap_or(u64::MAX);
+        if let Some(metadata) = self
+            .counters
+            .no_room_for(counted, &self.setup.options.budgets)
+        {
+            let after = AfterTurn::halt(HaltReason::BudgetExhausted, metadata);
+            return self.close_all(response, &after, FailureReason::BudgetExhausted, events);
+        }
+        let slot = |call: &ToolCall| match known(call) {
+            None => Slot::Closing(encode::unknown_tool(
+                call.original_name(),
+                self.setup.known.keys(),
+            )),
+            Some(tool) if tool.manual => Slot::Manual,
+            Some(_) => Slot::Running,
+        };
+        let slots = calls.iter().map(slot).collect();
+        let batch = Batch::new(response, slots);
+        self.counters.tool_calls = self.counters.tool_calls.saturating_add(counted);
+        if batch.is_drained() {
+            self.finish_batch(batch, events);
+        } else {
+            self.phase = Phase::Tools(Box::new(batch));
+        }
+    }
+
+    /// `Mode::Manual`: every call is the caller's, unchecked.
+    fn leave_to_caller(&mut self, response: Response, events: &mut Vec<Event>) {
+        let turn = self.turn();
+        let finished = Finished {
+            metadata: object(json!({"mode": "manual"})),
+            done: false,
+            ..Finished::bare(response, AfterTurn::manual(turn, None))
+        };
+        self.finish_turn(finished, events);
+    }
+
+    /// Ends the turn of a batch whose calls have all come to their end.
+    pub(super) fn finish_batch(&mut self, batch: Batch, events: &mut Vec<Event>) {
+        let turn = self.turn();
+        let halt = batch.halt().cloned();
+        if let Some(stop) = self.stop {
+            let mut after = stop_halt(self, stop);
+            after.step_facts = halt.map(|halt| halt.facts()).unwrap_or_default();
+            let reason = stop_reason(stop);
+            let slots = batch.slots.into_iter().zip(batch.response.tool_calls());
+            let slots = slots.map(|(slot, call)| match slot {
+                Slot::NotStarted | Slot::Manual | Slot::Running => closing(reason, call),
+                slot => slot,
+            });
+            let slots = slots.collect();
+            return self.close_slots(batch.response, slots, &after, events);
+        }
+        let manual: Vec<ToolCall> = batch
+            .response
+            .tool_calls()
+            .iter()
+            .zip(&batch.slots)
+            .filter(|(_, slot)| **slot == Slot::Manual)
+            .map(|(call, _)| call.clone())
+            .collect();
+        let after = match &halt {
+            Some(halt) => AfterTurn::halted(halt, turn, &manual),
+            None if !manual.is_empty() => AfterTurn::manual(turn, Some(&manual)),
+            None => AfterTurn::go_on(),
+        };
+        let mut metadata = halt
+            .clone()
+            .map(super::HaltFacts::into_metadata)
+            .unwrap_or_default();
+        if !manual.is_empty() {
+            metadata.insert("manual_tool_calls".to_owned(), calls_value(&manual));
+        }
+        let results = close(&batch.response, batch.slots, events);
+        let finished = Finished {
+            results,
+            manual,
+            metadata,
+            done: halt.is_some(),
+            ..Finished::bare(batch.response, after)
+        };
+        self.finish_turn(finished, events);
+    }
+
+    /// Closes every call of the answer for one reason, and halts.
+    fn close_all(
+        &mut self,
+        response: Response,
+        after: &AfterTurn,
+        reason: FailureReason,
+        events: &mut Vec<Event>,
+    ) {
+        let slots = response
+            .tool_calls()
+            .iter()
+            .map(|call| closing(reason, call))
+            .collect();
+        self.close_slots(response, slots, after, events);
+    }
+
+    fn close_slots(
+        &mut self,
+        response: Response,
+        slots: Vec<Slot>,
+        after: &AfterTurn,
+        events: &mut Vec<Event>,
+    ) {
+        let results = close(&response, slots, events);
+        let finished = Finished {
+            results,
+            metadata: after.step_metadata(),
+            ..Finished::bare(response, after.clone())
+        };
+        self.finish_turn(finished, events);
+    }
+
+    /// Puts the turn into the conversation, records the step and decides what comes next.
+    fn finish_turn(&mut self, finished: Finished, events: &mut Vec<Event>) {
+        let failed = finished.response.finish_reason == Some(FinishReason::Error);
+        let message = assistant_message(&finished.response);
+        if !failed || !message.tool_calls.is_empty() || !message.text().is_empty() {
+            self.thread.messages.push(message);
+            self.thread
+                .messages
+                .extend(finished.results.iter().cloned());
+        }
+        let step = Arc::new(StepResult {
+            step_index: self.turn(),
+            response: finished.response,
+            thread: self.thread.clone(),
+            mode: match self.pass {
+                Pass::One => self.setup.options.mode,
+                Pass::Two(_) => Mode::Auto,
+            },
+            manual_tool_calls: finished.manual,
+            tool_results: finished.results,
+            done: finished.done,
+            metadata: finished.metadata,
+        });
+        self.steps.push(Arc::clone(&step));
+        events.push(Event::StepCompleted(step));
+        self.after_turn(finished.after, events);
+    }
+}
+
+impl Finished {
+    /// A turn without results and metadata.
+    fn bare(response: Response, after: AfterTurn) -> Self {
+        Self {
+            response,
+            results: Messages::new(),
+            manual: Vec::new(),
+            metadata: Map::new(),
+            done: true,
+            after,
+        }
+    }
+}
+
+/// The answer as it stands in the conversation. Calls without a name, which only a failed answer has, are left out.
+fn assistant_message(response: &Response) -> Message {
+    let message = &response.message;
+    let named = message
+        .tool_calls
+        .iter()
+        .filter(|call| !call.name.is_empty());
+    Message {
+        tool_calls: named.cloned().collect(),
+        finish_reason: response.finish_reason,
+        origin: message.origin.clone(),
+        name: message.name.clone(),
+        ..Message::assistant(message.content.clone())
+    }
+}
+
+fn closing(reason: FailureReason, call: &ToolCall) -> Slot {
+    Slot::Closing(encode::closed(reason, call.original_name()))
+}
+
+/// The tool messages of the turn in call order, and the events of the calls that the library closes.
+fn close(response: &Response, slots: Vec<Slot>, events: &mut Vec<Event>) -> Messages {
+    let mut results = Messages::new();
+    for ((call, slot), index) in response.tool_calls().iter().zip(slots).zip(0..) {
+        match slot {
+            Slot::Done { message, .. } => results.push(message),
+            Slot::Closing(failure) if !call.name.is_empty() => {
+                results.push(close_one(index, call, &failure, events));
+            }
+            Slot::Closing(_) | Slot::Manual | Slot::NotStarted | Slot::Running => {}
+        }
+    }
+    results
+}
+
+/// No encoder is asked about a call that the library closes.
+fn close_one(
+    index: u32,
+    call: &ToolCall,
+    failure: &CallFailure,
+    events: &mut Vec<Event>,
+) -> Message {
+    let content = failure.to_content();
+    events.push(encoded(index, call, &content, true));
+    Message::tool_error(call.id.clone(), content)
+}
+
+fn stop_reason(stop: Stop) -> FailureReason {
+    match stop {
+        Stop::Cancelled => FailureReason::Cancelled,
+        Stop::Deadline(_) => FailureReason::DeadlineExceeded,
+    }
+}
+
+fn stop_halt(run: &Run, stop: Stop) -> AfterTurn {
+    AfterTurn::stopped(stop, run.limit_of_stop(stop))
+}
+
+/// The failure of a model call that was stopped.
+pub(super) fn stop_failure(stop: Stop) -> Failure {
+    use crate::error::{StreamError, StreamReason};
+    let error = match stop {
+        Stop::Cancelled => StreamError::new(StreamReason::Cancelled, "the run was cancelled"),
+        Stop::Deadline(_) => {
+            StreamError::new(StreamReason::Timeout, "a deadline of the run passed")
+        }
+    };
+    Failure::from(Error::from(error))
+}
+
+pub(super) fn calls_value(calls: &[ToolCall]) -> Value {
+    // Calls hold text and JSON values only, so writing them cannot fail.
+    serde_json::to_value(calls).unwrap_or_default()
+}
+
+pub(super) fn object(value: Value) -> Map {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
