@@ -1,6 +1,7 @@
 //! The data, the fold and the run machine of allm.
 
 pub mod cancel;
+pub mod capability;
 pub mod compact;
 pub mod context;
 pub mod data;
@@ -13,9 +14,11 @@ pub mod json;
 pub mod key;
 pub mod limits;
 mod path;
-pub mod run;
 
+pub mod run;
+pub mod validate;
 pub use cancel::{CancelToken, Cancelled};
+pub use capability::{Capabilities, Passes, Support};
 pub use compact::tool_help_answer;
 pub use context::{AnyValue, Progress, ProgressSink, ToolContext};
 pub use data::*;

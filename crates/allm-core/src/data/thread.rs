@@ -15,7 +15,7 @@ use super::messages::Messages;
 /// A conversation: its messages in order. Cheap to clone, history is shared and never copied.
 ///
 /// A thread is *sendable* when every call of every assistant message is answered exactly once directly after it, and no
-/// tool message stands elsewhere; see [`validate::thread`](crate::validate::thread).
+/// tool message stands elsewhere; see [`validate::sendable`](crate::validate::sendable).
 ///
 /// ```
 /// use allm_core::{Message, Thread};
