@@ -4,6 +4,7 @@
 //! data). Constructors do not validate; [`validate`](crate::validate) does, in one explicit call.
 
 mod arguments;
+pub(crate) mod base64_text;
 mod call_failure;
 mod chat;
 mod content;
@@ -13,7 +14,7 @@ mod event;
 mod finish;
 mod halt;
 mod hash;
-mod hex;
+pub(crate) mod hex;
 mod id;
 mod media;
 mod message;
@@ -50,8 +51,10 @@ pub use event::{
 pub use finish::{FinishReason, HasCalls};
 pub use halt::{CustomHalt, HaltReason, is_reserved};
 pub use hash::Hash;
+pub use hex::InvalidHex;
 pub use id::{
-    PartId, ProviderName, RequestId, ResponseId, SessionId, TenantId, ToolCallId, ToolName,
+    Cursor, PartId, ProviderName, RequestId, ResponseId, SessionId, TenantId, ToolCallId, ToolName,
+    WriterId,
 };
 pub use media::{File, Image, Source};
 pub use message::{Message, Origin, Role};
@@ -70,7 +73,11 @@ pub use settings::{
     Strict, Summary, ToolChoice, Verbosity,
 };
 pub use step::{Mode, StepResult};
-pub use store::Version;
+pub use store::{
+    AppendId, DeleteIf, Entry, EntryClass, Fence, Head, HeadUpdate, HeldLease, Lease, LeaseFilter,
+    Link, LoadFrom, Loaded, NewSession, Page, PageRequest, Position, SessionFilter, SessionStatus,
+    SessionUid, Snapshot, Takeover, Version, check_append, verify_chain,
+};
 pub use thread::Thread;
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::Tool;

@@ -1,5 +1,21 @@
 //! The data, the fold and the run machine of allm.
+//!
+//! Everything here is a value or a trait: no async runtime, no clock, no randomness, no network. (The one place that
+//! reads a file is [`Image::from_path`] and its twin for files, which read at once.)
+//!
+//! | concept | where |
+//! |---|---|
+//! | messages, threads, requests, answers, tools, events, results | [`data`] |
+//! | what can go wrong, with closed sets of reasons | [`error`] |
+//! | the JSON form, strict and versioned | [`json`] |
+//! | is this request, thread or tool right | [`validate`], [`capability`] |
+//! | from events to answers and results | [`Fold`] |
+//! | the tool loop as a value | [`run`] |
+//! | tools as stubs, and their help | [`compact`] |
+//! | what the model sees of a result or a failure | [`encode`] |
+//! | what others implement | [`Adapter`], [`ToolHandler`], [`ToolExecutor`], [`ToolResultEncoder`], [`KeySource`], [`SessionStore`] |
 
+pub mod adapter;
 pub mod cancel;
 pub mod capability;
 pub mod compact;
@@ -10,13 +26,17 @@ pub mod error;
 mod fold;
 pub mod future;
 pub mod handler;
+pub mod idempotency;
 pub mod json;
-pub mod key;
+pub mod keys;
 pub mod limits;
 mod path;
-
 pub mod run;
+pub mod store;
+pub mod timeouts;
 pub mod validate;
+
+pub use adapter::{Adapter, KeyUse, ModelCall, RawBody, RawChunks};
 pub use cancel::{CancelToken, Cancelled};
 pub use capability::{Capabilities, Passes, Support};
 pub use compact::tool_help_answer;
@@ -27,8 +47,11 @@ pub use error::*;
 pub use fold::{Fold, NoThread};
 pub use future::{BoxFuture, BoxStream};
 pub use handler::{EffectProbe, ProbeAnswer, ToolExecutor, ToolHandler, ToolResultEncoder};
+pub use idempotency::idempotency_key;
 pub use json::RawJson;
-pub use key::idempotency_key;
+pub use keys::{ApiKey, KeyRequest, KeySource, environment_names};
 pub use limits::AWAITING_USER;
 pub use path::{InvalidPath, Path, Segment};
 pub use run::Run;
+pub use store::SessionStore;
+pub use timeouts::Timeouts;

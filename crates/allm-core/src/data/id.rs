@@ -88,6 +88,10 @@ ids! {
     ToolName,
     /// Tells the deltas of several blocks of one answer apart (`p0`, `p1` …).
     PartId,
+    /// Who writes to a session: made by each driver and submitter for itself, unlike any other's.
+    WriterId,
+    /// Where a listing goes on. Only the store that made it can read it.
+    Cursor,
 }
 
 impl ToolCallId {

@@ -5,7 +5,7 @@ use std::path::Path as FsPath;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Map as JsonMap;
 
 use super::Map;
@@ -53,7 +53,7 @@ tagged!(SourceForm {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BytesForm {
-    #[serde(with = "base64_text")]
+    #[serde(with = "super::base64_text")]
     data: Bytes,
 }
 
@@ -74,28 +74,6 @@ struct UrlForm {
 struct ProviderForm {
     provider: ProviderName,
     id: String,
-}
-
-mod base64_text {
-    use super::{Bytes, Deserialize, Deserializer, STANDARD, Serializer, de};
-    use base64::Engine as _;
-
-    pub(super) fn serialize<S: Serializer>(
-        bytes: &Bytes,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(bytes))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Bytes, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        STANDARD
-            .decode(text)
-            .map(Bytes::from)
-            .map_err(|_| de::Error::custom("not base64 of the standard padded alphabet"))
-    }
 }
 
 impl Serialize for Source {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cause::Cause;
 use super::reason::reasons;
-use crate::data::Version;
+use crate::data::{HeldLease, Version};
 
 reasons! {
     /// Why a store did not do what was asked.
@@ -33,6 +33,8 @@ reasons! {
         SchemaTooOld => "schema_too_old",
         /// An entry over the limit.
         TooLarge => "too_large",
+        /// What was asked breaks a rule: a forged cursor, progress without a fence, a trim that no snapshot covers.
+        Refused => "refused",
         /// There is no room left.
         Full => "full",
         /// The database does not answer.
@@ -54,6 +56,9 @@ pub struct StoreError {
     /// The version that is there, for a conflict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<Version>,
+    /// The lease that is in the way, for `lease_held`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldLease>,
     /// What it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -67,6 +72,7 @@ impl StoreError {
             message: message.into(),
             version: None,
             actual: None,
+            held: None,
             cause: None,
         }
     }
@@ -84,15 +90,25 @@ impl StoreError {
         }
     }
 
-    /// What is stored at this version fails its own hash.
+    /// What is stored at this version is missing or fails its own hash.
     #[must_use]
     pub fn corrupt(version: Version) -> Self {
         Self {
             version: Some(version),
             ..Self::new(
                 StoreReason::Corrupt,
-                format!("the entry at version {version} fails its hash"),
+                format!("the entry at version {version} is missing or fails its hash"),
             )
+        }
+    }
+
+    /// Another owner holds a live lease.
+    #[must_use]
+    pub fn lease_held(held: HeldLease) -> Self {
+        let message = format!("held by {} until {}", held.holder, held.expires_at);
+        Self {
+            held: Some(held),
+            ..Self::new(StoreReason::LeaseHeld, message)
         }
     }
 
