@@ -125,7 +125,7 @@ impl Run {
     }
 
     /// Decides which calls run, which are left for the caller, and whether any may run at all.
-    fn plan(&mut self, response: Response, events: &mut Vec<Event>) {
+    fn plan(&mut self, mut response: Response, events: &mut Vec<Event>) {
         let known = |call: &ToolCall| match self.pass {
             Pass::One => self.setup.known.get(call.original_name()).copied(),
             Pass::Two(_) => None,
@@ -146,6 +146,9 @@ impl Run {
                 .map(|call| closing(reason(call), call))
                 .collect();
             let after = AfterTurn::failed(&failure);
+            // As the events tell it: an error makes the answer a failed one.
+            response.finish_reason = Some(FinishReason::Error);
+            response.error = Some(failure);
             return self.close_slots(response, slots, &after, events);
         }
         let counted = calls
