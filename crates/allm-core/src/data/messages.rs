@@ -186,6 +186,13 @@ impl Messages {
             self.root = None;
             self.height = 0;
         }
+        // As low as it can be, so that lists of one length have one shape.
+        while let Some(Node::Branch(children)) = self.root.as_deref()
+            && let [only] = children.as_slice()
+        {
+            self.root = Some(Arc::clone(only));
+            self.height -= 1;
+        }
         if message.is_some() {
             self.len -= 1;
         }

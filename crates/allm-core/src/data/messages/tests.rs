@@ -73,3 +73,17 @@ fn prefix_and_equality_look_at_values() {
     assert_eq!(short, (0..33).map(message).collect());
     assert_ne!(short, (1..34).map(message).collect());
 }
+
+#[test]
+fn lists_of_one_length_are_equal_however_they_came_about() {
+    for length in [0, 1, WIDTH, WIDTH + 1, WIDTH * WIDTH, WIDTH * WIDTH + 1] {
+        let grown: Messages = (0..length).map(message).collect();
+        let mut shrunk: Messages = (0..WIDTH * WIDTH * 2).map(message).collect();
+        shrunk.truncate(length);
+        assert_eq!(grown, shrunk, "{length}");
+        assert_eq!(shrunk, grown, "{length}");
+        shrunk.push(message(length));
+        assert!(grown.is_prefix_of(&shrunk));
+        assert_eq!(shrunk.last().map(|last| last.text()), Some(length.to_string()));
+    }
+}
