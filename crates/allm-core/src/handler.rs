@@ -1,17 +1,49 @@
 //! The traits of tools: what runs them and what makes their values into text.
 
+mod function;
+mod reply;
+
 use serde_json::Value;
 
 use crate::context::ToolContext;
-use crate::data::{CallFailure, Map, Tool, ToolFailure, ToolReply};
+use crate::data::{ArgumentFault, CallFailure, Map, Tool, ToolFailure, ToolReply};
 use crate::error::{EncodeError, ToolError};
 use crate::future::BoxFuture;
+
+pub use function::{IntoBlocking, IntoHandler, WithArguments, WithContext};
+pub use reply::{IntoReply, PlainReply, ResultOfReply, ResultOfValue};
+
+/// How the work of a handler is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HandlerStyle {
+    /// Its future waits without holding its thread.
+    #[default]
+    Async,
+    /// Its future does all of its work in its first poll and holds its thread: an executor polls it once, off the
+    /// async threads.
+    Blocking,
+}
 
 /// What runs when the model calls a tool.
 ///
 /// `Ok` is what the handler *replied*, reported errors included; it *crashes* by panicking, or by `Err` where it runs
 /// elsewhere (a child process, another machine).
 pub trait ToolHandler: Send + Sync {
+    /// Whether it can take these arguments, which fit the tool's schema. Asked before the call counts as started.
+    ///
+    /// # Errors
+    ///
+    /// Every fault that it finds.
+    fn check(&self, arguments: &Map) -> Result<(), Vec<ArgumentFault>> {
+        let _ = arguments;
+        Ok(())
+    }
+
+    /// How its work is done.
+    fn style(&self) -> HandlerStyle {
+        HandlerStyle::Async
+    }
+
     /// Runs it once.
     ///
     /// # Cancel safety

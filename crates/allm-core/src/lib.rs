@@ -46,7 +46,10 @@ pub use encode::JsonEncoder;
 pub use error::*;
 pub use fold::{Fold, NoThread};
 pub use future::{BoxFuture, BoxStream};
-pub use handler::{EffectProbe, ProbeAnswer, ToolExecutor, ToolHandler, ToolResultEncoder};
+pub use handler::{
+    EffectProbe, HandlerStyle, IntoBlocking, IntoHandler, IntoReply, ProbeAnswer, ToolExecutor,
+    ToolHandler, ToolResultEncoder,
+};
 pub use idempotency::idempotency_key;
 pub use json::RawJson;
 pub use keys::{ApiKey, KeyRequest, KeySource, environment_names};

@@ -12,7 +12,7 @@ use super::id::ToolName;
 use super::settings::Strict;
 use super::tool_spec::{FunctionSpec, ToolSpec};
 use super::{Map, is_false};
-use crate::handler::ToolHandler;
+use crate::handler::{IntoBlocking, IntoHandler, ToolHandler};
 
 /// A tool: what the model is told of it, and, where the library runs it, its handler.
 ///
@@ -119,6 +119,31 @@ impl Tool {
             _ => whole,
         });
         self
+    }
+
+    /// What runs when the model calls it: an async function or closure of the arguments, or of the arguments and a
+    /// [`ToolContext`](crate::ToolContext).
+    ///
+    /// ```
+    /// use allm_core::Tool;
+    /// use serde_json::json;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct City { name: String }
+    ///
+    /// let tool = Tool::new("greet", "Greets a city.", json!({"type": "object"}))
+    ///     .handler(|city: City| async move { Ok::<_, std::fmt::Error>(format!("Hello, {}", city.name)) });
+    /// ```
+    #[must_use]
+    pub fn handler<M>(self, handler: impl IntoHandler<M>) -> Self {
+        self.with_handler(Arc::new(handler.into_handler()))
+    }
+
+    /// What runs when the model calls it: a synchronous function or closure of the arguments, or of the arguments and a
+    /// [`ToolContext`](crate::ToolContext). It runs off the async threads and cannot be stopped, only abandoned.
+    #[must_use]
+    pub fn blocking<M>(self, handler: impl IntoBlocking<M>) -> Self {
+        self.with_handler(Arc::new(handler.into_blocking()))
     }
 
     /// What runs when the model calls it.
