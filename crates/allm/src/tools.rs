@@ -1,0 +1,1 @@
+//! Tools at work: executors, the runner, argument checks.
