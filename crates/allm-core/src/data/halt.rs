@@ -97,6 +97,15 @@ impl HaltReason {
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
+            Self::Custom(reason) => reason.as_str(),
+            reason => reason.code(),
+        }
+    }
+
+    /// The text, and `custom` for a reason of the application's own.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
             Self::Completed => "completed",
             Self::MaxTurns => "max_turns",
             Self::HaltWhen => "halt_when",
@@ -108,7 +117,7 @@ impl HaltReason {
             Self::Truncated => "truncated",
             Self::DeadlineExceeded => "deadline_exceeded",
             Self::BudgetExhausted => "budget_exhausted",
-            Self::Custom(reason) => reason.as_str(),
+            Self::Custom(_) => "custom",
         }
     }
 }

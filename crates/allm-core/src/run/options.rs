@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Mode, Request, RequestId, ResponseFormat, Thread, Tool};
-use crate::error::{Fault, FaultCode, ValidationError, ValidationReason};
 use crate::limits;
+use crate::validate::SettingFaults;
 
 /// What a run is started with: the conversation, the tools and the settings, resolved from all levels.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,44 +82,15 @@ impl Default for RunOptions {
 }
 
 impl RunOptions {
-    /// Every fault of the settings.
-    pub(super) fn check(&self, request: &Request) -> Result<(), ValidationError> {
-        let mut faults = Vec::new();
-        if self.max_turns == 0 {
-            faults.push(Fault::new("max_turns", FaultCode::MustBePositive));
+    /// Adds every fault of these settings, for a run with this response format.
+    pub fn find_faults(&self, format: Option<&ResponseFormat>, faults: &mut SettingFaults) {
+        faults.positive("max_turns", self.max_turns);
+        if self.structured_finalize.is_some() {
+            faults.structured_finalize(format);
         }
-        if self.structured_finalize.is_some()
-            && matches!(request.response_format, None | Some(ResponseFormat::Text))
-        {
-            faults.push(Fault::new(
-                "structured_finalize",
-                FaultCode::RequiresJsonSchema,
-            ));
-        }
-        let deadlines = [
-            ("turn_deadline", self.deadlines.turn),
-            ("run_deadline", self.deadlines.run),
-        ];
-        for (name, deadline) in deadlines {
-            if deadline == Some(Duration::ZERO) {
-                faults.push(Fault::new(name, FaultCode::MustBePositive));
-            }
-        }
-        if self
-            .budgets
-            .cost
-            .is_some_and(|cost| !cost.is_finite() || cost < 0.0)
-        {
-            faults.push(Fault::new("max_run_cost", FaultCode::OutOfRange));
-        }
-        if faults.is_empty() {
-            Ok(())
-        } else {
-            Err(ValidationError::new(
-                ValidationReason::InvalidRequest,
-                faults,
-            ))
-        }
+        faults.positive("turn_deadline", self.deadlines.turn);
+        faults.positive("run_deadline", self.deadlines.run);
+        faults.amount_of_money("max_run_cost", self.budgets.cost);
     }
 }
 

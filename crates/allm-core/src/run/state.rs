@@ -18,6 +18,7 @@ use crate::data::{
     Tool, ToolCallId, ToolSpec,
 };
 use crate::error::{Failure, ValidationError};
+use crate::validate::SettingFaults;
 
 /// The tool loop as a value: takes [`Input`]s, gives [`Command`]s and events.
 ///
@@ -189,7 +190,10 @@ impl Run {
     ///
     /// Every fault of the settings.
     pub fn start(setup: RunSetup) -> Result<Started, ValidationError> {
-        setup.options.check(&setup.request)?;
+        let mut faults = SettingFaults::default();
+        let format = setup.request.response_format.as_ref();
+        setup.options.find_faults(format, &mut faults);
+        faults.finish()?;
         let fixed = Setup::new(&setup);
         let mut run = Self {
             setup: Arc::new(fixed),

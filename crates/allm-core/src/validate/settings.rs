@@ -62,6 +62,13 @@ impl SettingFaults {
         }
     }
 
+    /// An amount of money is a finite number that is not below zero.
+    pub fn amount_of_money(&mut self, path: impl Into<Path>, amount: Option<f64>) {
+        if amount.is_some_and(|amount| !amount.is_finite() || amount < 0.0) {
+            self.0.push(Fault::new(path, FaultCode::OutOfRange));
+        }
+    }
+
     /// Refuses `structured_finalize` without a form for the answer; plain text is none.
     pub fn structured_finalize(&mut self, format: Option<&ResponseFormat>) {
         if matches!(format, None | Some(ResponseFormat::Text)) {
