@@ -111,13 +111,12 @@ impl Repair {
         event
     }
 
-    /// Repairs the calls of a whole message.
+    /// Repairs the calls of a whole message, all of them: the named ones of a failed answer stay in the conversation.
     pub(super) fn message(&mut self, message: &mut Message, cut: bool) -> Result<(), Failure> {
         let last = message.tool_calls.len().checked_sub(1);
+        let mut nameless_call = false;
         for (place, call) in message.tool_calls.iter_mut().enumerate() {
-            if call.name.is_empty() {
-                return Err(nameless());
-            }
+            nameless_call |= call.name.is_empty();
             if place >= self.calls.len() {
                 self.open(&call.id);
             }
@@ -130,7 +129,11 @@ impl Repair {
                 call.incomplete = true;
             }
         }
-        Ok(())
+        if nameless_call {
+            Err(nameless())
+        } else {
+            Ok(())
+        }
     }
 
     fn call(&self, call: &mut ToolCall, id: ToolCallId) {
@@ -209,7 +212,7 @@ fn stored_name(name: &str) -> String {
     characters.map(|c| if keep(c) { c } else { '_' }).collect()
 }
 
-pub(super) fn nameless() -> Failure {
+fn nameless() -> Failure {
     let error = StreamError::new(
         StreamReason::MalformedEvent,
         "the model made a call without a tool's name",

@@ -1,7 +1,9 @@
 //! Ids, indexes and names as providers send them: L276–L280, C15.
 
 use allm_core::run::Repair;
-use allm_core::{Event, Message, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallStarted};
+use allm_core::{
+    Event, Message, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallStarted, validate,
+};
 use serde_json::json;
 
 use super::script::*;
@@ -180,4 +182,25 @@ fn a_whole_answer_is_repaired_like_a_streamed_one() {
         .map(|call| call.id.to_string())
         .collect();
     assert_eq!(ids, ["x", "allm-0-1"]);
+}
+
+#[test]
+fn l281_calls_beside_a_nameless_one_are_repaired_too() {
+    let mut sim = Sim::new(setup(tools(&["a"])), []);
+    let calls = [("n", ""), ("x", "a"), ("x", "a"), ("", "a b")];
+    let calls = calls.map(|(id, name)| ToolCall::new(id, name, "{}"));
+    let message = Message::assistant("").with_tool_calls(calls.into());
+    let input = allm_core::run::Input::responded(allm_core::Response::new(message));
+    sim.run.apply(input).expect("taken");
+    let result = sim.run.result().expect("a result");
+    assert_eq!(result.metadata["error"]["reason"], "malformed_event");
+    let called = result.thread.messages.get(1).expect("the assistant's");
+    let ids: Vec<&str> = called
+        .tool_calls
+        .iter()
+        .map(|call| call.id.as_str())
+        .collect();
+    assert_eq!(ids, ["x", "allm-0-2", "allm-0-3"]);
+    assert_eq!(called.tool_calls[2].name, "a_b");
+    assert_eq!(validate::sendable(&result.thread.messages), Ok(()));
 }

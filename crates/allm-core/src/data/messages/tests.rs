@@ -84,6 +84,9 @@ fn lists_of_one_length_are_equal_however_they_came_about() {
         assert_eq!(shrunk, grown, "{length}");
         shrunk.push(message(length));
         assert!(grown.is_prefix_of(&shrunk));
-        assert_eq!(shrunk.last().map(|last| last.text()), Some(length.to_string()));
+        assert_eq!(
+            shrunk.last().map(|last| last.text()),
+            Some(length.to_string())
+        );
     }
 }
