@@ -135,7 +135,7 @@ fn l231_a_format_without_the_flag_is_one_pass() {
     let mut setup = finalizing(&[]);
     for format in [None, Some(ResponseFormat::Text)] {
         setup.request.response_format = format;
-        let error = allm_core::Run::start(setup.clone()).err().expect("refused");
+        let error = allm_core::Run::start(setup.clone()).expect_err("refused");
         assert_eq!(
             error.to_string(),
             "invalid_request: structured_finalize: requires_json_schema"

@@ -1,5 +1,14 @@
 //! The run machine against its contract, driven by a scripted driver.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "these are tests"
+)]
+
 mod after;
 mod asking;
 mod budgets;

@@ -95,9 +95,7 @@ fn l165_max_turns_of_one() {
 
 #[test]
 fn l166_max_turns_of_zero_is_refused_by_name() {
-    let error = allm_core::Run::start(max_turns(0, &[]))
-        .err()
-        .expect("refused");
+    let error = allm_core::Run::start(max_turns(0, &[])).expect_err("refused");
     assert_eq!(
         error.to_string(),
         "invalid_request: max_turns: must_be_positive"
@@ -114,7 +112,7 @@ fn l191_two_wrong_settings_give_one_error_with_two_entries() {
         },
         vec![],
     );
-    let error = allm_core::Run::start(setup).err().expect("refused");
+    let error = allm_core::Run::start(setup).expect_err("refused");
     let faults: Vec<String> = error.faults.iter().map(ToString::to_string).collect();
     assert_eq!(
         faults,
