@@ -2,7 +2,8 @@
 
 use allm_core::run::Repair;
 use allm_core::{
-    Event, Message, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallStarted, validate,
+    Event, FinishReason, Message, Response, ToolCall, ToolCallCompleted, ToolCallDelta,
+    ToolCallStarted, validate,
 };
 use serde_json::json;
 
@@ -15,6 +16,15 @@ fn reply(ids: &[&str]) -> Answer {
         calls,
         ..Reply::default()
     })
+}
+
+/// A call whose text nobody has read.
+fn unread(id: &str, raw: &str) -> ToolCall {
+    ToolCall {
+        arguments: None,
+        raw_arguments: raw.into(),
+        ..ToolCall::new(id, "a", "{}")
+    }
 }
 
 fn ids_of(ran: &Ran) -> Vec<String> {
@@ -166,6 +176,34 @@ fn c12_an_empty_last_call_of_a_cut_answer_never_came() {
         assert_eq!(last.incomplete, !whole);
         assert_eq!(last.raw_arguments, if whole { "{}" } else { "" });
     }
+}
+
+#[test]
+fn c12_also_when_an_error_cut_the_answer_and_it_is_given_whole() {
+    let mut sim = Sim::new(setup(tools(&["a"])), []);
+    let calls = vec![ToolCall::new("x", "a", "{}"), unread("y", "")];
+    let mut response = Response::new(Message::assistant("").with_tool_calls(calls));
+    response.error = Some(refusal());
+    let input = allm_core::run::Input::responded(response);
+    sim.run.apply(input).expect("taken");
+    let calls = sim.run.steps()[0].response.tool_calls();
+    assert_eq!(
+        calls,
+        [
+            ToolCall::new("x", "a", "{}"),
+            ToolCall::cut_off("y", "a", "")
+        ]
+    );
+}
+
+#[test]
+fn c14_arguments_that_came_survive_a_cut() {
+    let answer = calls_with(&["a"], Some(FinishReason::Length));
+    let ran = ran(setup(tools(&["a"])), [answer]);
+    assert_eq!(
+        ran.step(0).response.tool_calls(),
+        [ToolCall::new("c0", "a", "{}")]
+    );
 }
 
 #[test]
