@@ -106,13 +106,17 @@ impl Repair {
                 if let Err(failure) = self.message(&mut completed.message, cut) {
                     return Event::error(failure);
                 }
+                for call in &mut completed.message.tool_calls {
+                    self.read(call);
+                }
             }
             _ => {}
         }
         event
     }
 
-    /// Repairs the calls of a whole message, all of them: the named ones of a failed answer stay in the conversation.
+    /// Repairs the ids and names of the calls of a whole message, all of them: the named ones of a failed answer stay in
+    /// the conversation.
     pub(super) fn message(&mut self, message: &mut Message, cut: bool) -> Result<(), Failure> {
         let last = message.tool_calls.len().checked_sub(1);
         let mut nameless_call = false;
@@ -124,7 +128,7 @@ impl Repair {
             let (_, id) = self.shown(place);
             let empty = self.calls.get(place).is_some_and(|call| call.empty)
                 || call.arguments.is_none() && means_none(&call.raw_arguments);
-            self.call(call, id);
+            Self::call(call, id);
             if cut && Some(place) == last && empty && !call.incomplete {
                 call.arguments = None;
                 call.raw_arguments.clear();
@@ -138,7 +142,7 @@ impl Repair {
         }
     }
 
-    fn call(&self, call: &mut ToolCall, id: ToolCallId) {
+    fn call(call: &mut ToolCall, id: ToolCallId) {
         remember(
             &mut call.metadata,
             ORIGINAL_ID,
@@ -149,7 +153,13 @@ impl Repair {
         let name = stored_name(&call.name);
         remember(&mut call.metadata, ORIGINAL_NAME, &call.name, &name);
         call.name = name;
-        if call.arguments.is_none() && !call.incomplete {
+    }
+
+    /// Reads the argument text of a call that an adapter left unread, and holds every call to the limits.
+    fn read(&self, call: &mut ToolCall) {
+        if call.raw_arguments.len() > self.limits.max_bytes {
+            call.arguments = None;
+        } else if call.arguments.is_none() && !call.incomplete {
             let raw = std::mem::take(&mut call.raw_arguments);
             let parsed = ToolCall::parsed(call.id.clone(), "", raw, self.limits);
             call.arguments = parsed.arguments;

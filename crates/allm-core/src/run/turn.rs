@@ -93,7 +93,8 @@ impl Run {
         self.take_answer(partial, events);
     }
 
-    /// Makes the answer consistent: calls repaired, error and finish reason in step.
+    /// Makes the answer consistent: calls repaired, error and finish reason in step. The argument text was read by the
+    /// driver, within its limits, and is not read again.
     fn settle(&self, response: &mut Response, events: &mut Vec<Event>) {
         let failed =
             response.error.is_some() || response.finish_reason == Some(FinishReason::Error);

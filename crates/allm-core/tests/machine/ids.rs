@@ -2,8 +2,8 @@
 
 use allm_core::run::Repair;
 use allm_core::{
-    Event, FinishReason, Message, Response, ToolCall, ToolCallCompleted, ToolCallDelta,
-    ToolCallStarted, validate,
+    ArgumentLimits, Event, FinishReason, Fold, MalformedArguments, Message, MessageCompleted,
+    Response, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallStarted, validate,
 };
 use serde_json::json;
 
@@ -204,6 +204,38 @@ fn c14_arguments_that_came_survive_a_cut() {
         ran.step(0).response.tool_calls(),
         [ToolCall::new("c0", "a", "{}")]
     );
+}
+
+#[test]
+fn l59_text_over_the_limit_of_the_driver_stays_unread() {
+    let raw = r#"{"x":1}"#;
+    for call in [ToolCall::new("c0", "a", raw), unread("c0", raw)] {
+        let mut repair = Repair::with_limits(
+            0,
+            ArgumentLimits {
+                max_bytes: raw.len() - 1,
+                ..ArgumentLimits::default()
+            },
+        );
+        let message = Message::assistant("").with_tool_calls(vec![call]);
+        let mut fold = Fold::new();
+        fold.push(
+            &repair.event(Event::MessageCompleted(Box::new(MessageCompleted::new(
+                message,
+            )))),
+        );
+        assert_eq!(fold.response().tool_calls(), [unread("c0", raw)]);
+        let mut sim = Sim::new(setup(tools(&["a"])), []);
+        let input = allm_core::run::Input::responded(fold.response());
+        sim.run.apply(input).expect("taken");
+        let open = sim.run.open_response().expect("an open turn");
+        assert_eq!(open.tool_calls(), [unread("c0", raw)]);
+        let bytes = raw.len();
+        assert_eq!(
+            open.tool_calls()[0].fault(),
+            Some(MalformedArguments::TooLong { bytes })
+        );
+    }
 }
 
 #[test]
