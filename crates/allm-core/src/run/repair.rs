@@ -101,23 +101,22 @@ impl Repair {
                 completed.raw_arguments = call.raw_arguments;
             }
             Event::MessageCompleted(completed) => {
-                let cut = completed.finish_reason.is_some_and(FinishReason::is_cut);
-                if let Err(failure) = self.message(&mut completed.message, cut) {
-                    return Event::error(failure);
+                if has_nameless(&completed.message) {
+                    return Event::error(nameless());
                 }
+                let cut = completed.finish_reason.is_some_and(FinishReason::is_cut);
+                self.message(&mut completed.message, cut);
             }
             _ => {}
         }
         event
     }
 
-    /// Repairs the calls of a whole message.
-    pub(super) fn message(&mut self, message: &mut Message, cut: bool) -> Result<(), Failure> {
+    /// Repairs the calls of a whole message, those without a name too: the named ones beside them stay in the
+    /// conversation.
+    pub(super) fn message(&mut self, message: &mut Message, cut: bool) {
         let last = message.tool_calls.len().checked_sub(1);
         for (place, call) in message.tool_calls.iter_mut().enumerate() {
-            if call.name.is_empty() {
-                return Err(nameless());
-            }
             if place >= self.calls.len() {
                 self.open(&call.id);
             }
@@ -130,7 +129,6 @@ impl Repair {
                 call.incomplete = true;
             }
         }
-        Ok(())
     }
 
     fn call(&self, call: &mut ToolCall, id: ToolCallId) {
@@ -209,6 +207,12 @@ fn stored_name(name: &str) -> String {
     characters.map(|c| if keep(c) { c } else { '_' }).collect()
 }
 
+/// Whether the message has a call that names no tool.
+pub(super) fn has_nameless(message: &Message) -> bool {
+    message.tool_calls.iter().any(|call| call.name.is_empty())
+}
+
+/// The failure of an answer with a call that names no tool.
 pub(super) fn nameless() -> Failure {
     let error = StreamError::new(
         StreamReason::MalformedEvent,

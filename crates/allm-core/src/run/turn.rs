@@ -10,7 +10,7 @@ use super::finalize::Pass;
 use super::input::Stop;
 use super::options::UnknownTools;
 use super::outcome::encoded;
-use super::repair::Repair;
+use super::repair::{Repair, has_nameless, nameless};
 use super::state::{Phase, Run};
 use crate::data::{
     CallFailure, Event, FailureReason, FinishReason, HaltReason, HasCalls, Map, Message, Messages,
@@ -98,17 +98,14 @@ impl Run {
         let cut = response.finish_reason.is_some_and(FinishReason::is_cut);
         let failed =
             response.error.is_some() || response.finish_reason == Some(FinishReason::Error);
-        let repaired = Repair::new(self.turn()).message(&mut response.message, cut);
-        match repaired {
-            // A call without a name in an answer that failed anyway is told by that failure.
-            Err(failure) if !failed => {
-                events.push(Event::error(failure.clone()));
-                response.error = Some(failure);
-            }
-            _ if failed && response.error.is_none() => {
-                response.error = Some(Failure::interrupted())
-            }
-            _ => {}
+        Repair::new(self.turn()).message(&mut response.message, cut);
+        // A call without a name in an answer that failed anyway is told by that failure.
+        if has_nameless(&response.message) && !failed {
+            let failure = nameless();
+            events.push(Event::error(failure.clone()));
+            response.error = Some(failure);
+        } else if failed && response.error.is_none() {
+            response.error = Some(Failure::interrupted());
         }
         response.finish_reason = if response.error.is_some() {
             Some(FinishReason::Error)
