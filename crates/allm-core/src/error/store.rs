@@ -121,7 +121,12 @@ impl StoreError {
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.reason, self.message)
+        write!(
+            f,
+            "{}: {}",
+            self.reason,
+            super::text::one_line(&self.message)
+        )
     }
 }
 
