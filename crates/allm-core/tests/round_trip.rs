@@ -9,8 +9,8 @@ use std::fmt::Debug;
 
 use allm_core::json::{self, Document};
 use allm_core::{
-    CallFailure, Effect, Error, Failure, Message, Opaque, Part, RawJson, ReasoningKind,
-    ReasoningPart, TextPart, Thread, Tool, ToolCall,
+    CallFailure, Effect, Error, Failure, Message, Opaque, Part, ReasoningKind, ReasoningPart,
+    TextPart, Thread, Tool, ToolCall,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -161,7 +161,7 @@ fn opaque(text: &str) -> Opaque {
         provider: "anthropic".into(),
         wire: "messages".into(),
         kind: "thinking".into(),
-        data: RawJson::new(text).unwrap(),
+        data: support::raw(text),
     }
 }
 
