@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::{
     ArgumentLimits, Event, FinishReason, Map, Message, ORIGINAL_ID, ORIGINAL_NAME, ToolCall,
-    ToolCallId,
+    ToolCallId, means_none,
 };
 use crate::error::{Error, Failure, StreamError, StreamReason};
 
@@ -73,6 +73,7 @@ impl Repair {
                 }
                 let place = self.place(completed.index, &completed.id);
                 let (index, id) = self.shown(place);
+                let empty = completed.arguments.is_none() && means_none(&completed.raw_arguments);
                 let call = ToolCall::parsed(
                     id.clone(),
                     stored_name(&completed.name),
@@ -80,7 +81,7 @@ impl Repair {
                     self.limits,
                 );
                 if let Some(repaired) = self.calls.get_mut(place) {
-                    repaired.empty = call.raw_arguments == "{}" && completed.arguments.is_none();
+                    repaired.empty = empty;
                 }
                 remember(
                     &mut completed.metadata,
@@ -122,7 +123,8 @@ impl Repair {
                 self.open(&call.id);
             }
             let (_, id) = self.shown(place);
-            let never_came = self.calls.get(place).is_some_and(|call| call.empty);
+            let never_came = self.calls.get(place).is_some_and(|call| call.empty)
+                || (call.arguments.is_none() && means_none(&call.raw_arguments));
             self.call(call, id);
             if cut && Some(place) == last && never_came {
                 call.arguments = None;

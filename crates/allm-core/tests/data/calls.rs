@@ -1,9 +1,9 @@
 //! Calls and their argument text (core.md, C12 to C14; loop.md, L53, L57 to L60).
 
-use allm_core::run::{Input, Run, RunSetup};
+use allm_core::run::{Input, Repair, Run, RunSetup};
 use allm_core::{
-    ArgumentLimits, FinishReason, JsonReason, MalformedArguments, Map, Message, Path, Response,
-    Thread, Tool, ToolCall, json,
+    ArgumentLimits, Event, Failure, FinishReason, JsonReason, MalformedArguments, Map, Message,
+    MessageCompleted, Path, Response, Thread, Tool, ToolCall, ToolCallCompleted, json,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -44,6 +44,34 @@ fn c12_an_empty_object_with_spaces_keeps_its_text() {
     );
 }
 
+/// The calls of an answer that ended this way, as the machine records them.
+fn recorded(calls: Vec<ToolCall>, reason: FinishReason) -> Vec<ToolCall> {
+    let message = Message::assistant("").with_tool_calls(calls);
+    let setup = RunSetup {
+        tools: vec![Tool::new("look", "", json!({}))],
+        ..RunSetup::new(Thread::from("hi"))
+    };
+    let mut run = Run::start(setup).unwrap().run;
+    let response = Response {
+        finish_reason: Some(reason),
+        ..Response::new(message)
+    };
+    run.apply(Input::responded(response)).unwrap();
+    match run.open_response() {
+        Some(response) => response.tool_calls().to_vec(),
+        None => run.steps()[0].response.tool_calls().to_vec(),
+    }
+}
+
+/// A call whose text an adapter has not looked at.
+fn unread(id: &str, text: &str) -> ToolCall {
+    ToolCall {
+        arguments: None,
+        raw_arguments: text.to_owned(),
+        ..ToolCall::new(id, "look", "")
+    }
+}
+
 #[test]
 fn c12_an_empty_last_call_of_a_cut_answer_is_malformed() {
     for reason in [
@@ -51,23 +79,77 @@ fn c12_an_empty_last_call_of_a_cut_answer_is_malformed() {
         FinishReason::ContentFilter,
         FinishReason::Error,
     ] {
-        let message = Message::assistant("")
-            .with_tool_calls(vec![call("{\"a\":1}"), ToolCall::cut_off("c2", "look", "")]);
-        let mut run = Run::start(RunSetup {
-            tools: vec![Tool::new("look", "", json!({}))],
-            ..RunSetup::new(Thread::from("hi"))
-        })
-        .unwrap()
-        .run;
-        run.apply(Input::responded(Response {
-            finish_reason: Some(reason),
-            ..Response::new(message)
-        }))
-        .unwrap();
-        let calls = run.steps()[0].response.tool_calls();
-        assert_eq!(calls[0].fault(), None);
-        assert_eq!(calls[1].arguments, None);
-        assert_eq!(calls[1].fault(), Some(MalformedArguments::Incomplete));
+        for text in ["", "  ", "null"] {
+            let calls = recorded(vec![unread("c1", text), unread("c2", text)], reason);
+            assert_eq!(calls[0], ToolCall::new("c1", "look", ""), "{text:?}");
+            assert_eq!(calls[1], ToolCall::cut_off("c2", "look", ""), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn c12_an_answer_that_failed_without_a_finish_reason_is_cut_too() {
+    let message = Message::assistant("").with_tool_calls(vec![unread("c1", "")]);
+    let mut run = Run::start(RunSetup::new(Thread::from("hi"))).unwrap().run;
+    let response = Response {
+        error: Some(Failure::interrupted()),
+        ..Response::new(message)
+    };
+    run.apply(Input::responded(response)).unwrap();
+    let calls = run.steps()[0].response.tool_calls();
+    assert_eq!(calls, [ToolCall::cut_off("c1", "look", "")]);
+}
+
+#[test]
+fn c12_a_last_call_with_text_is_read_in_a_cut_answer_too() {
+    for text in ["{}", "{ }", "{\"a\":1}"] {
+        let calls = recorded(vec![unread("c1", text)], FinishReason::Length);
+        assert_eq!(calls, [ToolCall::new("c1", "look", text)], "{text:?}");
+    }
+}
+
+#[test]
+fn c12_an_empty_call_of_a_whole_answer_has_no_arguments() {
+    let calls = recorded(vec![unread("c1", "")], FinishReason::Stop);
+    assert_eq!(calls, [ToolCall::new("c1", "look", "{}")]);
+}
+
+fn completed(text: &str) -> Event {
+    Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+        index: 0,
+        id: "c1".into(),
+        name: "look".to_owned(),
+        arguments: None,
+        raw_arguments: text.to_owned(),
+        metadata: Map::new(),
+    }))
+}
+
+#[test]
+fn c12_an_event_with_empty_text_is_remembered_until_the_answer_was_cut() {
+    for (text, expected) in [
+        ("", ToolCall::cut_off("c1", "look", "")),
+        ("{}", ToolCall::new("c1", "look", "{}")),
+    ] {
+        let mut repair = Repair::new(0);
+        let Event::ToolCallCompleted(call) = repair.event(completed(text)) else {
+            panic!("another event");
+        };
+        assert_eq!(
+            (call.arguments, call.raw_arguments.as_str()),
+            (Some(Map::new()), "{}")
+        );
+        let message =
+            Message::assistant("").with_tool_calls(vec![ToolCall::new("c1", "look", text)]);
+        let whole = MessageCompleted {
+            finish_reason: Some(FinishReason::Length),
+            ..MessageCompleted::new(message)
+        };
+        let Event::MessageCompleted(whole) = repair.event(Event::MessageCompleted(Box::new(whole)))
+        else {
+            panic!("another event");
+        };
+        assert_eq!(whole.message.tool_calls, [expected]);
     }
 }
 
