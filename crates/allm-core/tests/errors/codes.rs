@@ -59,7 +59,7 @@ codes! {
         "handler_raised", "handler_exit", "invalid_return", "not_found", "timeout", "encoding_failed",
     ];
     c139_codes_of_a_store: StoreReason, retryable ["full", "unavailable"], all [
-        "not_found", "already_exists", "gone", "conflict", "fenced", "lease_held", "corrupt", "unsupported_version",
+        "not_found", "already_exists", "gone", "conflict", "fenced", "lease_held", "refused", "corrupt", "unsupported_version",
         "schema_too_new", "schema_too_old", "too_large", "full", "unavailable",
     ];
     c139_codes_of_a_failed_call: FailureReason, retryable [], all [

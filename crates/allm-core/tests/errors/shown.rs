@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use allm_core::{
     AdapterError, AdapterReason, Cause, EncodeError, Error, ErrorKind, Failure, FinishReason,
-    Interrupted, MAX_PROVIDER_TEXT, Message, StoreError, StoreReason, Unfinished, json,
+    Interrupted, KeyError, MAX_PROVIDER_TEXT, Message, StoreError, StoreReason, Unfinished, json,
 };
 use serde_json::json;
 
@@ -71,6 +71,7 @@ fn c140_what_is_no_error_of_a_call_is_shown_in_one_line_too() {
         "the value could not be encoded: one two"
     );
     assert_eq!(Cause::new("one\ntwo").to_string(), "one two");
+    assert_eq!(KeyError::new("one\ntwo").to_string(), "one two");
 }
 
 #[test]
