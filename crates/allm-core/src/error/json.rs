@@ -69,7 +69,7 @@ impl fmt::Display for JsonError {
         if let (Some(line), Some(column)) = (self.line, self.column) {
             write!(f, " (line {line}, column {column})")?;
         }
-        write!(f, ": {}", self.message)
+        write!(f, ": {}", super::text::one_line(&self.message))
     }
 }
 
