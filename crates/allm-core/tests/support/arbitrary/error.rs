@@ -2,8 +2,8 @@
 
 use allm_core::{
     AdapterError, AdapterReason, Cause, EngineError, EngineReason, Error, Fault, FaultCode,
-    Interrupted, JsonError, JsonReason, StreamError, StreamReason, ToolError, ToolReason,
-    Unfinished, ValidationError, ValidationReason,
+    HaltReason, Interrupted, JsonError, JsonReason, StreamError, StreamReason, ToolError,
+    ToolReason, Unfinished, ValidationError, ValidationReason,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -153,7 +153,18 @@ pub(crate) fn any_failure_error() -> BoxedStrategy<Error> {
 
 /// Any error, with the answers that two of them carry.
 pub(crate) fn any_error() -> BoxedStrategy<Error> {
-    let unfinished = any_response().prop_map(|partial| Error::from(Unfinished { partial }));
+    let reasons = vec![
+        None,
+        Some(HaltReason::MaxTurns),
+        HaltReason::from_text("own"),
+    ];
+    let halted = select(reasons);
+    let unfinished = (of(any_response()), halted).prop_map(|(partial, halted_reason)| {
+        Error::from(Unfinished {
+            partial,
+            halted_reason,
+        })
+    });
     let interrupted = (any_response(), any_failure_error(), of(any_response())).prop_map(
         |(partial, source, outer)| {
             let inner = Error::from(Interrupted { partial, source });
