@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::response::any_response;
+use super::result::any_halt;
 use super::text::{
     any_map, any_path, any_text, maybe_millis, maybe_named, maybe_text, maybe_u64, named,
 };
@@ -153,7 +154,12 @@ pub(crate) fn any_failure_error() -> BoxedStrategy<Error> {
 
 /// Any error, with the answers that two of them carry.
 pub(crate) fn any_error() -> BoxedStrategy<Error> {
-    let unfinished = any_response().prop_map(|partial| Error::from(Unfinished { partial }));
+    let unfinished = (of(any_response()), of(any_halt())).prop_map(|(partial, halted_reason)| {
+        Error::from(Unfinished {
+            partial,
+            halted_reason,
+        })
+    });
     let interrupted = (any_response(), any_failure_error(), of(any_response())).prop_map(
         |(partial, source, outer)| {
             let inner = Error::from(Interrupted { partial, source });
