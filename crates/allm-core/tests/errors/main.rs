@@ -9,8 +9,9 @@ mod shown;
 
 use allm_core::{
     AdapterError, AdapterReason, Cause, EngineError, EngineReason, Error, Fault, FaultCode,
-    FinishReason, Interrupted, JsonError, JsonReason, Message, Path, Response, StreamError,
-    StreamReason, ToolError, ToolReason, Unfinished, ValidationError, ValidationReason,
+    FinishReason, HaltReason, Interrupted, JsonError, JsonReason, Message, Path, Response,
+    StreamError, StreamReason, ToolError, ToolReason, Unfinished, ValidationError,
+    ValidationReason,
 };
 
 fn partial(reason: FinishReason) -> Response {
@@ -57,6 +58,12 @@ fn each() -> Vec<Error> {
         }
         .into(),
         Unfinished::new(partial(FinishReason::Length)).into(),
+        Unfinished::halted(HaltReason::MaxTurns, None).into(),
+        Unfinished::halted(
+            HaltReason::from_text("a\nb").unwrap_or(HaltReason::Error),
+            Some(partial(FinishReason::Stop)),
+        )
+        .into(),
         Interrupted {
             partial: partial(FinishReason::Error),
             source: StreamError::interrupted().into(),

@@ -38,6 +38,8 @@ fn c139_kind_reason_and_retryable_of_each_family() {
             (ErrorKind::Json, "malformed", false),
             (ErrorKind::Tool, "timeout", false),
             (ErrorKind::Unfinished, "length", false),
+            (ErrorKind::Unfinished, "max_turns", false),
+            (ErrorKind::Unfinished, "custom", false),
             (ErrorKind::Stream, "interrupted", true),
         ]
     );
@@ -57,6 +59,8 @@ fn c140_display_is_one_line_without_the_cause() {
             "malformed at [\"a\\nb\"]: one two".to_owned(),
             "a b: timeout: one two".to_owned(),
             "the answer ended with `length`, not `stop`".to_owned(),
+            "the run halted with `max_turns`".to_owned(),
+            "the run halted with `a b`".to_owned(),
             "the answer was interrupted".to_owned(),
         ]
     );

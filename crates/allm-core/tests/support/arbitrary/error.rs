@@ -2,8 +2,8 @@
 
 use allm_core::{
     AdapterError, AdapterReason, Cause, EngineError, EngineReason, Error, Fault, FaultCode,
-    HaltReason, Interrupted, JsonError, JsonReason, StreamError, StreamReason, ToolError,
-    ToolReason, Unfinished, ValidationError, ValidationReason,
+    Interrupted, JsonError, JsonReason, StreamError, StreamReason, ToolError, ToolReason,
+    Unfinished, ValidationError, ValidationReason,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::response::any_response;
+use super::result::any_halt;
 use super::text::{
     any_map, any_path, any_text, maybe_millis, maybe_named, maybe_text, maybe_u64, named,
 };
@@ -153,13 +154,7 @@ pub(crate) fn any_failure_error() -> BoxedStrategy<Error> {
 
 /// Any error, with the answers that two of them carry.
 pub(crate) fn any_error() -> BoxedStrategy<Error> {
-    let reasons = vec![
-        None,
-        Some(HaltReason::MaxTurns),
-        HaltReason::from_text("own"),
-    ];
-    let halted = select(reasons);
-    let unfinished = (of(any_response()), halted).prop_map(|(partial, halted_reason)| {
+    let unfinished = (of(any_response()), of(any_halt())).prop_map(|(partial, halted_reason)| {
         Error::from(Unfinished {
             partial,
             halted_reason,

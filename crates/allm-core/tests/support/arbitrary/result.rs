@@ -44,7 +44,7 @@ pub(crate) fn any_step_result() -> BoxedStrategy<StepResult> {
 }
 
 /// A reason of the loop's, or any other text.
-fn any_halt() -> BoxedStrategy<HaltReason> {
+pub(super) fn any_halt() -> BoxedStrategy<HaltReason> {
     let texts = vec![
         "completed",
         "max_turns",

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use allm_core::{
     AdapterError, AdapterReason, Cause, EngineError, EngineReason, Error, Fault, FaultCode,
-    FinishReason, Interrupted, JsonError, JsonReason, Message, Path, Response, StreamError,
-    StreamReason, ToolError, ToolReason, Unfinished, ValidationError, ValidationReason,
+    FinishReason, HaltReason, Interrupted, JsonError, JsonReason, Message, Path, Response,
+    StreamError, StreamReason, ToolError, ToolReason, Unfinished, ValidationError,
+    ValidationReason,
 };
 use serde_json::json;
 
@@ -67,6 +68,18 @@ pub(super) fn errors() -> Vec<Named<Error>> {
         (
             "unfinished",
             Unfinished::new(responses().swap_remove(2).1).into(),
+        ),
+        (
+            "unfinished_run",
+            Unfinished::halted(HaltReason::MaxTurns, None).into(),
+        ),
+        (
+            "unfinished_run_with_an_answer",
+            Unfinished::halted(
+                HaltReason::from_text("plan_submitted").expect("a reason"),
+                Some(Response::new(Message::assistant("I"))),
+            )
+            .into(),
         ),
     ]
 }
