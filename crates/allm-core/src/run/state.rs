@@ -309,7 +309,13 @@ impl Run {
             Phase::HaltWhen => scope == DeadlineScope::Turn,
             Phase::Model | Phase::Tools(_) => false,
         };
-        if !over && self.stop.is_none() {
+        // The run's deadline outranks the turn's, which a turn that ends on its own leaves behind.
+        let outranked = match self.stop {
+            None => true,
+            Some(Stop::Deadline(DeadlineScope::Turn)) => scope == DeadlineScope::Run,
+            Some(_) => false,
+        };
+        if !over && outranked {
             self.stop = Some(Stop::Deadline(scope));
         }
         Ok(())
