@@ -3,7 +3,7 @@
 use allm_core::run::{Input, Repair, Run, RunSetup};
 use allm_core::{
     ArgumentLimits, Event, Failure, FinishReason, JsonReason, MalformedArguments, Map, Message,
-    MessageCompleted, Path, Response, Thread, Tool, ToolCall, ToolCallCompleted, json,
+    MessageCompleted, Path, Response, Thread, ToolCall, ToolCallCompleted, json,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -44,22 +44,15 @@ fn c12_an_empty_object_with_spaces_keeps_its_text() {
     );
 }
 
-/// The calls of an answer that ended this way, as the machine records them.
+/// The calls of an answer that ended this way, as everybody sees them.
 fn recorded(calls: Vec<ToolCall>, reason: FinishReason) -> Vec<ToolCall> {
-    let message = Message::assistant("").with_tool_calls(calls);
-    let setup = RunSetup {
-        tools: vec![Tool::new("look", "", json!({}))],
-        ..RunSetup::new(Thread::from("hi"))
-    };
-    let mut run = Run::start(setup).unwrap().run;
-    let response = Response {
+    let whole = MessageCompleted {
         finish_reason: Some(reason),
-        ..Response::new(message)
+        ..MessageCompleted::new(Message::assistant("").with_tool_calls(calls))
     };
-    run.apply(Input::responded(response)).unwrap();
-    match run.open_response() {
-        Some(response) => response.tool_calls().to_vec(),
-        None => run.steps()[0].response.tool_calls().to_vec(),
+    match Repair::new(0).event(Event::MessageCompleted(Box::new(whole))) {
+        Event::MessageCompleted(whole) => whole.message.tool_calls,
+        event => panic!("another event: {event:?}"),
     }
 }
 
