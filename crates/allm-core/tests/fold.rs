@@ -242,6 +242,29 @@ fn l223_without_any_thread_there_is_no_result() {
 }
 
 #[test]
+fn a_step_made_of_pieces_has_the_message_that_the_loop_would_add() {
+    // Nothing came: nothing is added.
+    let made = over_hi(&[failed("down")]).step_result().expect("a thread");
+    assert_eq!(made.thread, Thread::from("hi"));
+    assert!((*made).clone().into_result().is_err());
+    // A call without a name never was.
+    let call = ToolCall::cut_off("b", "x", "{");
+    let events = [
+        text("half"),
+        call_delta(0, "a", "{"),
+        call_started(1, "b", "x"),
+        call_delta(1, "b", "{"),
+        failed("down"),
+    ];
+    let made = over_hi(&events).step_result().expect("a thread");
+    let message = Message {
+        finish_reason: Some(FinishReason::Error),
+        ..Message::assistant("half").with_tool_calls(vec![call])
+    };
+    assert_eq!(made.thread, Thread::from("hi").with(message));
+}
+
+#[test]
 fn c71_two_texts_around_a_call_keep_their_order() {
     let call = ToolCall {
         at: Some(1),
