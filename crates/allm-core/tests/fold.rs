@@ -1,4 +1,5 @@
-//! From events to answers, steps and results: L67, L215, L217–L224, C66, C71–C76, C79, C81.
+//! From events to answers, steps and results: L67, L215, L217–L224, C66, C71–C76, C79, C81; events as
+//! JSON: L203–L206, C83.
 
 #![allow(
     clippy::expect_used,
@@ -10,6 +11,8 @@
 mod any;
 #[path = "fold/cost.rs"]
 mod cost;
+#[path = "fold/events.rs"]
+mod events;
 #[path = "fold/make.rs"]
 mod make;
 
