@@ -21,7 +21,8 @@ use std::sync::Arc;
 use allm_core::{
     AWAITING_USER, ChatCompleted, Error, Event, Failure, FinishReason, Fold, HaltReason,
     MalformedArguments, Message, MessageCompleted, MessageStarted, NoThread, Origin, Part,
-    ReasoningKind, ReasoningPart, Response, StreamError, Thread, ToolCall, Usage,
+    ReasoningKind, ReasoningPart, Response, StreamError, Thread, ToolCall, ToolResultEncoded,
+    Usage,
 };
 use serde_json::json;
 
@@ -47,6 +48,17 @@ fn l217_an_empty_fold_gives_an_empty_answer() {
     assert_eq!(fold.response(), open(vec![], vec![]));
     assert_eq!(fold.response().text(), "");
     assert!(!fold.is_terminated());
+}
+
+#[test]
+fn l217_a_completion_without_text_keeps_the_text_that_came() {
+    let end = || completed(Message::assistant(vec![]), Some(FinishReason::Stop));
+    let expected = |parts: Vec<Part>| ended(Message::assistant(parts), Some(FinishReason::Stop));
+    let pieces = [text_of("p0", "a"), text_of("p1", "b"), end()];
+    let two = vec![Part::text("a"), Part::text("b")];
+    assert_eq!(folded(&pieces).response(), expected(two));
+    let whole = [text_of("p0", "a"), whole_text("ab"), end()];
+    assert_eq!(folded(&whole).response(), expected(vec![Part::text("ab")]));
 }
 
 #[test]
@@ -115,6 +127,7 @@ fn l218_completed_replaces_the_whole_call() {
     let fold = folded(&[
         call_started(0, "old", "other"),
         call_delta(0, "old", "{{{"),
+        call_completed(0, &ToolCall::new("old", "other", "{}")),
         call_completed(0, &call),
     ]);
     assert_eq!(fold.response(), open(vec![], vec![call]));
@@ -183,6 +196,31 @@ fn l221_tool_messages_are_in_index_order_and_the_lowest_halt_is_kept() {
         json!({"halted_reason": "first", "halt_tool_call_id": "a", "halt_result": {"v": 1}});
     assert_eq!(made.metadata, object(expected));
     assert!(made.done);
+}
+
+#[test]
+fn a_result_that_reports_a_failure_stays_marked() {
+    let fold = over_hi(&[Event::ToolResultEncoded(ToolResultEncoded {
+        index: 0,
+        id: "a".into(),
+        content: "no".into(),
+        is_error: true,
+    })]);
+    let made = fold.step_result().expect("a thread");
+    let message = Message::tool_error("a", "no");
+    assert_eq!(made.tool_results, [message].into_iter().collect());
+}
+
+#[test]
+fn step_result_is_the_first_finished_step() {
+    let told = |index| step(index, open(vec![], vec![]), Thread::from("hi"));
+    let fold = folded(&[
+        Event::StepCompleted(told(0)),
+        text("x"),
+        Event::StepCompleted(told(1)),
+    ]);
+    assert_eq!(fold.step_result(), Ok(told(0)));
+    assert_eq!(fold.steps(), [told(0), told(1)]);
 }
 
 #[test]
