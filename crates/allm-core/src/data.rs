@@ -37,6 +37,7 @@ mod tool_call;
 mod tool_spec;
 mod usage;
 
+pub(crate) use arguments::means_none;
 pub use arguments::{ArgumentLimits, MalformedArguments};
 pub use call_failure::{ArgumentFault, ArgumentFaults, CallFailure, FailureReason, ToolFailure};
 pub use chat::ChatResult;

@@ -1,6 +1,6 @@
 //! How a call failed, typed for closures and as data for everybody else.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::reply::ReportedError;
@@ -96,7 +96,11 @@ pub struct CallFailure {
     /// In one line, naming the tool.
     pub message: String,
     /// What the handler chose to add.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub details: Option<Value>,
     /// The faults of refused arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -104,6 +108,11 @@ pub struct CallFailure {
     /// The tool's full help, for compact tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+}
+
+/// A value that is there, `null` included: only an absent field is `None`.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 impl CallFailure {

@@ -226,6 +226,7 @@ pub struct ToolCallCompleted {
     /// The tool.
     pub name: String,
     /// The arguments; `null` if the text is malformed.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub arguments: Option<Map>,
     /// The provider's text exactly.
     pub raw_arguments: String,

@@ -84,6 +84,23 @@ impl Node {
         }
     }
 
+    /// Keeps the first `len` messages, at least one and no more than there are.
+    fn truncate(&mut self, height: u32, len: usize) {
+        match self {
+            Self::Leaf(messages) => messages.truncate(len),
+            Self::Branch(children) => {
+                let span = WIDTH.saturating_pow(height);
+                let (whole, rest) = (len / span, len % span);
+                children.truncate(whole + usize::from(rest > 0));
+                if let Some(last) = children.last_mut()
+                    && rest > 0
+                {
+                    Arc::make_mut(last).truncate(height - 1, rest);
+                }
+            }
+        }
+    }
+
     /// Whether `self` is the beginning of `other`, a node of the same height that holds at least as much.
     fn is_prefix_of(own: &Arc<Self>, other: &Arc<Self>) -> bool {
         Arc::ptr_eq(own, other)
@@ -182,27 +199,37 @@ impl Messages {
     pub fn pop(&mut self) -> Option<Arc<Message>> {
         let root = self.root.as_mut()?;
         let message = Arc::make_mut(root).pop();
-        if root.is_empty() {
-            self.root = None;
-            self.height = 0;
+        if message.is_some() {
+            self.len -= 1;
         }
-        // As low as it can be, so that lists of one length have one shape.
+        self.lower();
+        message
+    }
+
+    /// Keeps the first `len` messages. Costs a logarithm of the length, as `pop` does.
+    pub fn truncate(&mut self, len: usize) {
+        if len >= self.len {
+            return;
+        }
+        self.len = len;
+        if let Some(root) = &mut self.root
+            && len > 0
+        {
+            Arc::make_mut(root).truncate(self.height, len);
+        }
+        self.lower();
+    }
+
+    /// Makes the tree as low as it can be, so that lists of one length have one shape.
+    fn lower(&mut self) {
+        if self.len == 0 {
+            *self = Self::new();
+        }
         while let Some(Node::Branch(children)) = self.root.as_deref()
             && let [only] = children.as_slice()
         {
             self.root = Some(Arc::clone(only));
             self.height -= 1;
-        }
-        if message.is_some() {
-            self.len -= 1;
-        }
-        message
-    }
-
-    /// Keeps the first `len` messages.
-    pub fn truncate(&mut self, len: usize) {
-        while self.len > len {
-            self.pop();
         }
     }
 

@@ -50,8 +50,8 @@ impl PriceList {
         }
         let price = self.0.get(model)?;
         let input = usage.input_tokens?;
-        let cached = usage.cached_input_tokens.unwrap_or(0);
-        let written = usage.cache_write_input_tokens.unwrap_or(0);
+        let cached = at_own_rate(usage.cached_input_tokens, price.cached_input)?;
+        let written = at_own_rate(usage.cache_write_input_tokens, price.cache_write_input)?;
         let plain = input.checked_sub(cached.checked_add(written)?)?;
         let input_cost = at(plain, price.input)
             + at(cached, price.cached_input.unwrap_or(price.input))
@@ -68,6 +68,15 @@ impl PriceList {
 impl FromIterator<(ModelRef, Price)> for PriceList {
     fn from_iter<I: IntoIterator<Item = (ModelRef, Price)>>(prices: I) -> Self {
         Self(prices.into_iter().collect())
+    }
+}
+
+/// How many tokens have a rate of their own. Where there is such a rate their number must be known; without one an
+/// unknown number does no harm, for they are priced as the rest of the input is.
+fn at_own_rate(tokens: Option<u64>, rate: Option<f64>) -> Option<u64> {
+    match rate {
+        Some(_) => tokens,
+        None => Some(tokens.unwrap_or(0)),
     }
 }
 

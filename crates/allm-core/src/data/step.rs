@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map as JsonMap, Value};
 
 use super::Map;
+use super::finish::FinishReason;
 use super::messages::Messages;
 use super::response::Response;
 use super::thread::Thread;
@@ -62,14 +63,17 @@ impl StepResult {
     ///
     /// # Errors
     ///
-    /// [`Error::Interrupted`] when the model's answer failed; the error of an unknown tool.
+    /// [`Error::Interrupted`] when the model's answer failed or was stopped; the error of an unknown tool.
     pub fn into_result(self) -> Result<Self, Error> {
-        if self.metadata.get("halted_reason").and_then(Value::as_str) != Some("error") {
-            return Ok(self);
-        }
-        match (self.response.error.is_some(), self.failure()) {
-            (false, Some(failure)) => Err(failure.into()),
-            _ => Err(Interrupted::new(self.response).into()),
+        let halted = self.metadata.get("halted_reason").and_then(Value::as_str);
+        let answer_failed = self.response.finish_reason == Some(FinishReason::Error)
+            || self.response.error.is_some();
+        match self.failure() {
+            Some(failure) if halted == Some("error") && !answer_failed => Err(failure.into()),
+            _ if answer_failed || halted == Some("error") => {
+                Err(Interrupted::new(self.response).into())
+            }
+            _ => Ok(self),
         }
     }
 }

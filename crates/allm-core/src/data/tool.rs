@@ -112,11 +112,11 @@ impl Tool {
     /// Its own time limit, in whole milliseconds (a fraction counts as one more).
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        let whole = Duration::from_millis(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
-        self.timeout = Some(match timeout {
-            Duration::MAX => Duration::MAX,
-            timeout if timeout > whole => whole.saturating_add(Duration::from_millis(1)),
-            _ => whole,
+        let millis = timeout.as_nanos().div_ceil(1_000_000);
+        self.timeout = Some(match u64::try_from(millis) {
+            // The largest number stands for "no limit" in JSON.
+            Err(_) | Ok(u64::MAX) => Duration::MAX,
+            Ok(millis) => Duration::from_millis(millis),
         });
         self
     }

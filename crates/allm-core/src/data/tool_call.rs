@@ -22,6 +22,7 @@ pub struct ToolCall {
     /// The tool.
     pub name: String,
     /// The arguments; `None` when the text is malformed, never a stand-in `{}`.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub arguments: Option<Map>,
     /// The provider's text exactly; `{}` for a call without arguments.
     pub raw_arguments: String,
@@ -60,7 +61,7 @@ impl ToolCall {
     ) -> Self {
         let mut raw_arguments = raw_arguments.into();
         let arguments = arguments::parse(&raw_arguments, limits).ok();
-        if arguments::means_none(&raw_arguments) {
+        if arguments.is_some() && arguments::means_none(&raw_arguments) {
             "{}".clone_into(&mut raw_arguments);
         }
         Self {

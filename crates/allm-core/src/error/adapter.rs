@@ -8,7 +8,7 @@ use serde_json::Map as JsonMap;
 
 use super::cause::Cause;
 use super::reason::reasons;
-use super::text::cut;
+use super::text::{cut, one_line};
 use crate::data::{Map, ProviderName, RequestId};
 
 reasons! {
@@ -127,11 +127,11 @@ impl AdapterError {
 
 impl fmt::Display for AdapterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.provider, self.reason)?;
+        write!(f, "{}: {}", one_line(self.provider.as_str()), self.reason)?;
         if let Some(status) = self.status {
             write!(f, " (status {status})")?;
         }
-        write!(f, ": {}", super::text::one_line(&self.message))
+        write!(f, ": {}", one_line(&self.message))
     }
 }
 

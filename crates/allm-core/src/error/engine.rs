@@ -88,7 +88,12 @@ impl EngineError {
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.reason, self.message)
+        write!(
+            f,
+            "{}: {}",
+            self.reason,
+            super::text::one_line(&self.message)
+        )
     }
 }
 

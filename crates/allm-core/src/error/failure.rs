@@ -74,28 +74,40 @@ fn fields_of<E: Serialize>(error: &E) -> Map {
 
 impl From<Failure> for Error {
     /// The typed error that this is the data of. A reason that its family does not have (it came from elsewhere)
-    /// becomes the family's most general one.
+    /// becomes the family's most general one; metadata that its family has no place for is left out.
     fn from(failure: Failure) -> Self {
         match failure.kind {
             ErrorKind::Engine => Self::from(failure.typed(
-                &["provider", "checked"],
-                |code| EngineReason::from_code(code).is_some(),
-                |message| EngineError::new(EngineReason::InvalidConfig, message),
+                &Form::with_metadata(&["provider", "checked"]),
+                EngineReason::from_code,
+                |reason, message| {
+                    EngineError::new(reason.unwrap_or(EngineReason::InvalidConfig), message)
+                },
             )),
             ErrorKind::Stream => Self::from(failure.typed(
-                &["provider", "event_index", "request_id"],
-                |code| StreamReason::from_code(code).is_some(),
-                |message| StreamError::new(StreamReason::Interrupted, message),
+                &Form::only(&["provider", "event_index", "request_id"]),
+                StreamReason::from_code,
+                |reason, message| {
+                    StreamError::new(reason.unwrap_or(StreamReason::Interrupted), message)
+                },
             )),
             ErrorKind::Json => Self::from(failure.typed(
-                &["path", "line", "column"],
-                |code| JsonReason::from_code(code).is_some(),
-                |message| JsonError::new(JsonReason::Malformed, Path::root(), message),
+                &Form::only(&["path", "line", "column"]),
+                JsonReason::from_code,
+                |reason, message| {
+                    JsonError::new(
+                        reason.unwrap_or(JsonReason::Malformed),
+                        Path::root(),
+                        message,
+                    )
+                },
             )),
             ErrorKind::Tool => Self::from(failure.typed(
-                &["tool_name", "tool_call_id"],
-                |code| ToolReason::from_code(code).is_some(),
-                |message| ToolError::new(ToolReason::HandlerRaised, message),
+                &Form::with_metadata(&["tool_name", "tool_call_id"]),
+                ToolReason::from_code,
+                |reason, message| {
+                    ToolError::new(reason.unwrap_or(ToolReason::HandlerRaised), message)
+                },
             )),
             ErrorKind::Validation => {
                 let reason = ValidationReason::from_code(&failure.reason);
@@ -107,9 +119,12 @@ impl From<Failure> for Error {
             }
             ErrorKind::Adapter | ErrorKind::Session | ErrorKind::Unfinished => {
                 Self::from(failure.typed(
-                    ADAPTER_FIELDS,
-                    |code| AdapterReason::from_code(code).is_some(),
-                    |message| AdapterError::new("unknown", AdapterReason::Unknown, message),
+                    &Form::only(ADAPTER_FIELDS),
+                    AdapterReason::from_code,
+                    |reason, message| {
+                        let reason = reason.unwrap_or(AdapterReason::Unknown);
+                        AdapterError::new("unknown", reason, message)
+                    },
                 ))
             }
         }
@@ -129,26 +144,51 @@ const ADAPTER_FIELDS: &[&str] = &[
     "details",
 ];
 
-impl Failure {
-    /// The error that these fields make, or the fallback where they make none.
-    fn typed<E: DeserializeOwned>(
-        self,
-        known: &[&str],
-        is_code: impl Fn(&str) -> bool,
-        fallback: impl Fn(String) -> E,
-    ) -> E {
-        if !is_code(&self.reason) {
-            return fallback(self.message);
+/// Where the metadata of a failure goes in its typed error.
+struct Form {
+    /// The keys that are fields of their own.
+    fields: &'static [&'static str],
+    /// Whether there is a field `metadata` for the others.
+    metadata: bool,
+}
+
+impl Form {
+    const fn only(fields: &'static [&'static str]) -> Self {
+        Self {
+            fields,
+            metadata: false,
         }
+    }
+
+    const fn with_metadata(fields: &'static [&'static str]) -> Self {
+        Self {
+            fields,
+            metadata: true,
+        }
+    }
+}
+
+impl Failure {
+    /// The error that these fields make; where they make none, one of nothing but reason and message.
+    fn typed<E: DeserializeOwned, R: Copy>(
+        self,
+        form: &Form,
+        from_code: impl Fn(&str) -> Option<R>,
+        bare: impl Fn(Option<R>, String) -> E,
+    ) -> E {
+        let Some(reason) = from_code(&self.reason) else {
+            return bare(None, self.message);
+        };
         let (mut fields, metadata): (Map, Map) = self
             .metadata
             .into_iter()
-            .partition(|(key, _)| known.contains(&key.as_str()));
+            .partition(|(key, _)| form.fields.contains(&key.as_str()));
         fields.insert("reason".to_owned(), self.reason.into());
         fields.insert("message".to_owned(), self.message.clone().into());
-        if !metadata.is_empty() {
+        if form.metadata && !metadata.is_empty() {
             fields.insert("metadata".to_owned(), Value::Object(metadata));
         }
-        serde_json::from_value(Value::Object(fields)).unwrap_or_else(|_| fallback(self.message))
+        serde_json::from_value(Value::Object(fields))
+            .unwrap_or_else(|_| bare(Some(reason), self.message))
     }
 }

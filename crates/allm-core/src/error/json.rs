@@ -24,7 +24,7 @@ reasons! {
         MissingField => "missing_field",
         /// A field holds something that it cannot hold.
         InvalidValue => "invalid_value",
-        /// More than 128 levels of nesting.
+        /// More levels of nesting than are read.
         TooDeep => "too_deep",
         /// The document is larger than the reader's limit.
         TooLarge => "too_large",
@@ -69,7 +69,7 @@ impl fmt::Display for JsonError {
         if let (Some(line), Some(column)) = (self.line, self.column) {
             write!(f, " (line {line}, column {column})")?;
         }
-        write!(f, ": {}", self.message)
+        write!(f, ": {}", super::text::one_line(&self.message))
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::text::one_line;
 use super::{Error, Failure, StreamError};
 use crate::data::{HaltReason, Response};
 
@@ -83,7 +84,7 @@ impl Unfinished {
 impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.halted_reason {
-            Some(reason) => write!(f, "the run halted with `{reason}`"),
+            Some(reason) => write!(f, "the run halted with `{}`", one_line(reason.as_str())),
             None => write!(f, "the answer ended with `{}`, not `stop`", self.reason()),
         }
     }

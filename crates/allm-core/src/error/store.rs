@@ -23,6 +23,8 @@ reasons! {
         Fenced => "fenced",
         /// Another owner holds a live lease.
         LeaseHeld => "lease_held",
+        /// What was asked breaks a rule: a forged cursor, progress without a fence, a trim that no snapshot covers.
+        Refused => "refused",
         /// What is stored fails its own hash.
         Corrupt => "corrupt",
         /// What is stored was written by a newer library.
@@ -33,8 +35,6 @@ reasons! {
         SchemaTooOld => "schema_too_old",
         /// An entry over the limit.
         TooLarge => "too_large",
-        /// What was asked breaks a rule: a forged cursor, progress without a fence, a trim that no snapshot covers.
-        Refused => "refused",
         /// There is no room left.
         Full => "full",
         /// The database does not answer.
@@ -121,7 +121,12 @@ impl StoreError {
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.reason, self.message)
+        write!(
+            f,
+            "{}: {}",
+            self.reason,
+            super::text::one_line(&self.message)
+        )
     }
 }
 

@@ -73,7 +73,12 @@ impl StreamError {
 
 impl fmt::Display for StreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.reason, self.message)
+        write!(
+            f,
+            "{}: {}",
+            self.reason,
+            super::text::one_line(&self.message)
+        )
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::Map as JsonMap;
 
 use super::cause::Cause;
 use super::reason::reasons;
+use super::text::one_line;
 use crate::data::{Map, ToolCallId, ToolName};
 
 reasons! {
@@ -73,9 +74,9 @@ impl ToolError {
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.tool_name {
-            write!(f, "{name}: ")?;
+            write!(f, "{}: ", one_line(name.as_str()))?;
         }
-        write!(f, "{}: {}", self.reason, self.message)
+        write!(f, "{}: {}", self.reason, one_line(&self.message))
     }
 }
 
@@ -99,7 +100,11 @@ impl EncodeError {
 
 impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the value could not be encoded: {}", self.message)
+        write!(
+            f,
+            "the value could not be encoded: {}",
+            one_line(&self.message)
+        )
     }
 }
 

@@ -147,7 +147,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.code)?;
         match &self.detail {
-            Some(detail) => write!(f, " ({detail})"),
+            Some(detail) => write!(f, " ({})", super::text::one_line(detail)),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! From text to a tree.
 //!
 //! An own parser, because the tree has to come with what `serde_json` does not tell: keys that stand twice, the path of
-//! a fault, exactly 128 levels, and numbers that are read the same whichever of its features a build turns on.
+//! a fault, exactly 160 levels, and numbers that are read the same whichever of its features a build turns on.
 
 mod keys;
 mod scan;

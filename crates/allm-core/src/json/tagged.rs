@@ -99,17 +99,40 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<T, A::Error> {
         let mut before = Vec::new();
-        while let Some(key) = fields.next_key::<String>()? {
-            if key == TAG {
+        while let Some(key) = fields.next_key_seed(KeyOrTag)? {
+            let Some(key) = key else {
                 let tag = fields.next_value_seed(Name(T::TAGS))?;
                 if before.is_empty() {
                     return T::read(tag, fields);
                 }
                 return T::read(tag, Chained::new(before, fields));
-            }
+            };
             before.push((key, fields.next_value()?));
         }
         Err(Error::missing_field(TAG))
+    }
+}
+
+/// A key; `None` for that of the tag, which is most often the only one that is read and need not be copied.
+struct KeyOrTag;
+
+impl<'de> DeserializeSeed<'de> for KeyOrTag {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for KeyOrTag {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok((text != TAG).then(|| text.to_owned()))
     }
 }
 

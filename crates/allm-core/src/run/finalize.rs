@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::after::AfterTurn;
+use super::input::{DeadlineScope, Stop};
 use super::state::{Phase, Run};
 use super::turn::object;
 use crate::data::{HaltReason, Map, Message, Response};
@@ -52,6 +53,10 @@ impl Run {
             steps: self.steps.len(),
             refused: None,
         }));
+        // The deadline of the turn that has just ended on its own is no concern of the next one.
+        if self.stop == Some(Stop::Deadline(DeadlineScope::Turn)) {
+            self.stop = None;
+        }
         if let Some(stopped) = self.nothing_left() {
             return Some(stopped);
         }

@@ -9,7 +9,7 @@ use super::form::{PassForm, PhaseForm, SetupForm};
 use super::input::Stop;
 use super::state::Run;
 use crate::data::step_form::StepForm;
-use crate::data::{Hash, Message, StepResult, Thread};
+use crate::data::{Hash, Map, Message, StepResult, Thread};
 use crate::error::JsonError;
 use crate::json;
 
@@ -71,6 +71,7 @@ struct StateForm<'a> {
     machine: u32,
     setup: SetupForm<'a>,
     history: Hash,
+    thread_metadata: &'a Map,
     /// Messages that belong to no closed turn: a nudge, a question.
     open_messages: Vec<&'a Message>,
     steps: usize,
@@ -113,6 +114,7 @@ impl Run {
             machine: Self::MACHINE,
             setup: SetupForm::of(&self.setup),
             history: history.hash,
+            thread_metadata: &self.thread.metadata,
             open_messages: open.map(|message| &**message).collect(),
             steps: self.steps.len(),
             counters: &self.counters,

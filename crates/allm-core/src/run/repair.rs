@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::{
     ArgumentLimits, Event, FinishReason, Map, Message, ORIGINAL_ID, ORIGINAL_NAME, ToolCall,
-    ToolCallId,
+    ToolCallId, means_none,
 };
 use crate::error::{Error, Failure, StreamError, StreamReason};
 
@@ -73,6 +73,7 @@ impl Repair {
                 }
                 let place = self.place(completed.index, &completed.id);
                 let (index, id) = self.shown(place);
+                let empty = means_none(&completed.raw_arguments);
                 let call = ToolCall::parsed(
                     id.clone(),
                     stored_name(&completed.name),
@@ -80,7 +81,7 @@ impl Repair {
                     self.limits,
                 );
                 if let Some(repaired) = self.calls.get_mut(place) {
-                    repaired.empty = call.raw_arguments == "{}" && completed.arguments.is_none();
+                    repaired.empty = empty;
                 }
                 remember(
                     &mut completed.metadata,
@@ -105,35 +106,43 @@ impl Repair {
                 if let Err(failure) = self.message(&mut completed.message, cut) {
                     return Event::error(failure);
                 }
+                for call in &mut completed.message.tool_calls {
+                    self.read(call);
+                }
             }
             _ => {}
         }
         event
     }
 
-    /// Repairs the calls of a whole message.
+    /// Repairs the ids and names of the calls of a whole message, all of them: the named ones of a failed answer stay in
+    /// the conversation.
     pub(super) fn message(&mut self, message: &mut Message, cut: bool) -> Result<(), Failure> {
         let last = message.tool_calls.len().checked_sub(1);
+        let mut nameless_call = false;
         for (place, call) in message.tool_calls.iter_mut().enumerate() {
-            if call.name.is_empty() {
-                return Err(nameless());
-            }
+            nameless_call |= call.name.is_empty();
             if place >= self.calls.len() {
                 self.open(&call.id);
             }
             let (_, id) = self.shown(place);
-            let never_came = self.calls.get(place).is_some_and(|call| call.empty);
-            self.call(call, id);
-            if cut && Some(place) == last && never_came {
+            let empty = self.calls.get(place).is_some_and(|call| call.empty)
+                || call.arguments.is_none() && means_none(&call.raw_arguments);
+            Self::call(call, id);
+            if cut && Some(place) == last && empty && !call.incomplete {
                 call.arguments = None;
                 call.raw_arguments.clear();
                 call.incomplete = true;
             }
         }
-        Ok(())
+        if nameless_call {
+            Err(nameless())
+        } else {
+            Ok(())
+        }
     }
 
-    fn call(&self, call: &mut ToolCall, id: ToolCallId) {
+    fn call(call: &mut ToolCall, id: ToolCallId) {
         remember(
             &mut call.metadata,
             ORIGINAL_ID,
@@ -144,7 +153,13 @@ impl Repair {
         let name = stored_name(&call.name);
         remember(&mut call.metadata, ORIGINAL_NAME, &call.name, &name);
         call.name = name;
-        if call.arguments.is_none() && !call.incomplete {
+    }
+
+    /// Reads the argument text of a call that an adapter left unread, and holds every call to the limits.
+    fn read(&self, call: &mut ToolCall) {
+        if call.raw_arguments.len() > self.limits.max_bytes {
+            call.arguments = None;
+        } else if call.arguments.is_none() && !call.incomplete {
             let raw = std::mem::take(&mut call.raw_arguments);
             let parsed = ToolCall::parsed(call.id.clone(), "", raw, self.limits);
             call.arguments = parsed.arguments;
@@ -209,7 +224,7 @@ fn stored_name(name: &str) -> String {
     characters.map(|c| if keep(c) { c } else { '_' }).collect()
 }
 
-pub(super) fn nameless() -> Failure {
+fn nameless() -> Failure {
     let error = StreamError::new(
         StreamReason::MalformedEvent,
         "the model made a call without a tool's name",

@@ -14,10 +14,10 @@ use super::options::{HaltWhen, RunKind, RunOptions, RunSetup};
 use super::outcome::ToolOutcome;
 use crate::compact;
 use crate::data::{
-    ChatResult, Event, HaltReason, Messages, Request, RequestId, Response, StepResult, Thread,
+    ChatResult, Event, HaltReason, Map, Messages, Request, RequestId, Response, StepResult, Thread,
     Tool, ToolCallId, ToolSpec,
 };
-use crate::error::{Failure, ValidationError};
+use crate::error::{EngineError, EngineReason, Error, Failure, ValidationError};
 use crate::validate::SettingFaults;
 
 /// The tool loop as a value: takes [`Input`]s, gives [`Command`]s and events.
@@ -207,12 +207,23 @@ impl Run {
         };
         let mut events = Vec::new();
         if let Some(metadata) = run.counters.used_up(&run.setup.options.budgets) {
-            run.end_pass(
-                AfterTurn::halt(HaltReason::BudgetExhausted, metadata),
-                &mut events,
-            );
+            run.start_without_budget(metadata, &mut events);
         }
         Ok(Started { run, events })
+    }
+
+    /// A chat ends with a result; a step, which is nothing but its one turn, has none to show.
+    fn start_without_budget(&mut self, metadata: Map, events: &mut Vec<Event>) {
+        if !self.is_step() {
+            let after = AfterTurn::halt(HaltReason::BudgetExhausted, metadata);
+            return self.end_pass(after, events);
+        }
+        let message = "the budget leaves nothing for a model call";
+        let mut error = EngineError::new(EngineReason::InvalidConfig, message);
+        error.metadata = metadata;
+        let failure = Failure::from(Error::from(error));
+        events.push(Event::error(failure.clone()));
+        self.phase = Phase::Done(RunEnd::Refused(Box::new(failure)));
     }
 
     /// What to do next.
@@ -298,7 +309,13 @@ impl Run {
             Phase::HaltWhen => scope == DeadlineScope::Turn,
             Phase::Model | Phase::Tools(_) => false,
         };
-        if !over && self.stop.is_none() {
+        // The run's deadline outranks the turn's, which a turn that ends on its own leaves behind.
+        let outranked = match self.stop {
+            None => true,
+            Some(Stop::Deadline(DeadlineScope::Turn)) => scope == DeadlineScope::Run,
+            Some(_) => false,
+        };
+        if !over && outranked {
             self.stop = Some(Stop::Deadline(scope));
         }
         Ok(())

@@ -93,11 +93,12 @@ impl Run {
         self.take_answer(partial, events);
     }
 
-    /// Makes the answer consistent: calls repaired, error and finish reason in step.
+    /// Makes the answer consistent: calls repaired, error and finish reason in step. The argument text was read by the
+    /// driver, within its limits, and is not read again.
     fn settle(&self, response: &mut Response, events: &mut Vec<Event>) {
-        let cut = response.finish_reason.is_some_and(FinishReason::is_cut);
         let failed =
             response.error.is_some() || response.finish_reason == Some(FinishReason::Error);
+        let cut = failed || response.finish_reason.is_some_and(FinishReason::is_cut);
         let repaired = Repair::new(self.turn()).message(&mut response.message, cut);
         match repaired {
             // A call without a name in an answer that failed anyway is told by that failure.

@@ -1,7 +1,7 @@
 //! Budgets: L242, L265–L269.
 
-use allm_core::run::{Budgets, Finalize, RunOptions, RunSetup, UnknownTools};
-use allm_core::{Cost, FailureReason, ResponseFormat, Tool, Usage};
+use allm_core::run::{Budgets, Finalize, RunKind, RunOptions, RunSetup, UnknownTools};
+use allm_core::{Cost, ErrorKind, FailureReason, ResponseFormat, Tool, Usage};
 use serde_json::json;
 
 use super::script::*;
@@ -167,4 +167,23 @@ fn a_budget_of_nothing_stops_before_the_first_turn() {
     assert_eq!((ran.reason(), ran.requests.len()), ("budget_exhausted", 0));
     assert_eq!(ran.tags(), ["chat_completed"]);
     assert_eq!(ran.result().final_response, None);
+}
+
+#[test]
+fn l216_a_step_without_a_budget_is_refused_and_has_no_chat_completed() {
+    let budgets = Budgets {
+        tokens: Some(0),
+        ..Budgets::default()
+    };
+    let mut setup = with(budgets, &[]);
+    setup.options.kind = RunKind::Step;
+    let ran = ran(setup, []);
+    assert_eq!((ran.tags(), ran.requests.len()), (vec!["error"], 0));
+    let failure = ran.refused();
+    assert_eq!(
+        (failure.kind, failure.reason.as_str()),
+        (ErrorKind::Engine, "invalid_config")
+    );
+    let expected = json!({"budget": "tokens", "limit": 0, "used": 0});
+    assert_eq!(failure.metadata, object(expected));
 }

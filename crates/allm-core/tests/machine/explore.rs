@@ -189,8 +189,8 @@ fn refuses_the_rest(run: &Run) {
 }
 
 /// The state without its closed history.
-fn key(run: &Run) -> Hash {
-    let mut value = serde_json::to_value(run).expect("JSON");
+fn key(run: &mut Run) -> Hash {
+    let mut value = serde_json::to_value(&*run).expect("JSON");
     let data = value.as_object_mut().expect("an object");
     let length = run.thread().len();
     data.remove("state_hash");
@@ -264,14 +264,14 @@ fn explore(name: &str, setup: RunSetup) -> Seen {
 }
 
 /// Walks all states, merging those of one key.
-fn explore_by(name: &str, setup: RunSetup, key: fn(&Run) -> Hash) -> Seen {
+fn explore_by(name: &str, setup: RunSetup, key: fn(&mut Run) -> Hash) -> Seen {
     let thread = setup.thread.clone();
-    let first = State {
+    let mut first = State {
         run: Run::start(setup).expect("valid").run,
         fold: Fold::with_thread(thread),
     };
     let mut known: HashMap<Hash, Command> = HashMap::new();
-    known.insert(key(&first.run), wish(&first.run));
+    known.insert(key(&mut first.run), wish(&first.run));
     let mut seen = Seen::default();
     let mut open = vec![first];
     while let Some(state) = open.pop() {
@@ -288,7 +288,7 @@ fn explore_by(name: &str, setup: RunSetup, key: fn(&Run) -> Hash) -> Seen {
             told.iter()
                 .chain(&caused)
                 .for_each(|event| fold.push(event));
-            match known.entry(key(&next)) {
+            match known.entry(key(&mut next)) {
                 Entry::Occupied(known) => {
                     assert_eq!(*known.get(), wish(&next), "merged states agree")
                 }
@@ -403,7 +403,7 @@ fn every_sequence_of_two_turns_with_their_history() {
         ..RunOptions::default()
     });
     setup.options.max_turns = 2;
-    let whole = |run: &Run| run.clone().state_hash().expect("a hash");
+    let whole = |run: &mut Run| run.state_hash().expect("a hash");
     let seen = explore_by("two turns, unmerged", setup, whole);
     assert!(seen.states > 10_000, "{seen:?}");
 }

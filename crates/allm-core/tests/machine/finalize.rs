@@ -1,6 +1,6 @@
 //! structured_finalize: L226–L233.
 
-use allm_core::run::{Finalize, HaltWhen, Input, RunOptions, RunSetup};
+use allm_core::run::{DeadlineScope, Deadlines, Finalize, HaltWhen, Input, RunOptions, RunSetup};
 use allm_core::{FinishReason, ResponseFormat, ToolChoice};
 use serde_json::json;
 
@@ -230,4 +230,34 @@ fn l252_cancelled_in_pass_one_between_and_in_pass_two() {
         second.thread().last().map(String::as_str),
         Some("assistant: {")
     );
+}
+
+#[test]
+fn l261_the_turn_deadline_of_pass_one_does_not_stop_pass_two() {
+    let second = Some(std::time::Duration::from_secs(1));
+    let mut setup = finalizing(&[]);
+    setup.options.deadlines = Deadlines {
+        turn: second,
+        run: second,
+    };
+    let passed = |scopes: &[DeadlineScope]| {
+        let mut sim = Sim::new(setup.clone(), [text("x"), text("{}")]);
+        for scope in scopes {
+            sim.apply(Input::DeadlinePassed(*scope));
+        }
+        // The answer had come whole before the driver could stop it.
+        sim.answer_now();
+        sim.ran()
+    };
+    let turn = passed(&[DeadlineScope::Turn]);
+    assert_eq!((turn.reason(), turn.result().steps.len()), ("completed", 2));
+    for both in [
+        [DeadlineScope::Turn, DeadlineScope::Run],
+        [DeadlineScope::Run, DeadlineScope::Turn],
+    ] {
+        let run = passed(&both);
+        assert_eq!(run.reason(), "deadline_exceeded");
+        assert_eq!(run.result().metadata["scope"], "run");
+        assert_eq!(marker(&run)["pass_1_halted"], "completed");
+    }
 }

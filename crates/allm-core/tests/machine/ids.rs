@@ -1,7 +1,10 @@
 //! Ids, indexes and names as providers send them: L276–L280, C15.
 
 use allm_core::run::Repair;
-use allm_core::{Event, Message, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallStarted};
+use allm_core::{
+    ArgumentLimits, Event, FinishReason, Fold, MalformedArguments, Message, MessageCompleted,
+    Response, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallStarted, validate,
+};
 use serde_json::json;
 
 use super::script::*;
@@ -13,6 +16,15 @@ fn reply(ids: &[&str]) -> Answer {
         calls,
         ..Reply::default()
     })
+}
+
+/// A call whose text nobody has read.
+fn unread(id: &str, raw: &str) -> ToolCall {
+    ToolCall {
+        arguments: None,
+        raw_arguments: raw.into(),
+        ..ToolCall::new(id, "a", "{}")
+    }
 }
 
 fn ids_of(ran: &Ran) -> Vec<String> {
@@ -167,6 +179,66 @@ fn c12_an_empty_last_call_of_a_cut_answer_never_came() {
 }
 
 #[test]
+fn c12_also_when_an_error_cut_the_answer_and_it_is_given_whole() {
+    let mut sim = Sim::new(setup(tools(&["a"])), []);
+    let calls = vec![ToolCall::new("x", "a", "{}"), unread("y", "")];
+    let mut response = Response::new(Message::assistant("").with_tool_calls(calls));
+    response.error = Some(refusal());
+    let input = allm_core::run::Input::responded(response);
+    sim.run.apply(input).expect("taken");
+    let calls = sim.run.steps()[0].response.tool_calls();
+    assert_eq!(
+        calls,
+        [
+            ToolCall::new("x", "a", "{}"),
+            ToolCall::cut_off("y", "a", "")
+        ]
+    );
+}
+
+#[test]
+fn c14_arguments_that_came_survive_a_cut() {
+    let answer = calls_with(&["a"], Some(FinishReason::Length));
+    let ran = ran(setup(tools(&["a"])), [answer]);
+    assert_eq!(
+        ran.step(0).response.tool_calls(),
+        [ToolCall::new("c0", "a", "{}")]
+    );
+}
+
+#[test]
+fn l59_text_over_the_limit_of_the_driver_stays_unread() {
+    let raw = r#"{"x":1}"#;
+    for call in [ToolCall::new("c0", "a", raw), unread("c0", raw)] {
+        let mut repair = Repair::with_limits(
+            0,
+            ArgumentLimits {
+                max_bytes: raw.len() - 1,
+                ..ArgumentLimits::default()
+            },
+        );
+        let message = Message::assistant("").with_tool_calls(vec![call]);
+        let mut fold = Fold::new();
+        fold.push(
+            &repair.event(Event::MessageCompleted(Box::new(MessageCompleted::new(
+                message,
+            )))),
+        );
+        assert_eq!(fold.response().tool_calls(), [unread("c0", raw)]);
+        let mut sim = Sim::new(setup(tools(&["a"])), []);
+        let input = allm_core::run::Input::responded(fold.response());
+        sim.run.apply(input).expect("taken");
+        let open = sim.run.open_response().expect("an open turn");
+        assert_eq!(open.tool_calls(), [unread("c0", raw)]);
+        let bytes = raw.len();
+        assert_eq!(
+            open.tool_calls()[0].fault(),
+            Some(MalformedArguments::TooLong { bytes })
+        );
+    }
+}
+
+#[test]
 fn a_whole_answer_is_repaired_like_a_streamed_one() {
     let mut sim = Sim::new(setup(tools(&["a"])), []);
     let call = || ToolCall::new("x", "a", "{}");
@@ -180,4 +252,25 @@ fn a_whole_answer_is_repaired_like_a_streamed_one() {
         .map(|call| call.id.to_string())
         .collect();
     assert_eq!(ids, ["x", "allm-0-1"]);
+}
+
+#[test]
+fn l281_calls_beside_a_nameless_one_are_repaired_too() {
+    let mut sim = Sim::new(setup(tools(&["a"])), []);
+    let calls = [("n", ""), ("x", "a"), ("x", "a"), ("", "a b")];
+    let calls = calls.map(|(id, name)| ToolCall::new(id, name, "{}"));
+    let message = Message::assistant("").with_tool_calls(calls.into());
+    let input = allm_core::run::Input::responded(allm_core::Response::new(message));
+    sim.run.apply(input).expect("taken");
+    let result = sim.run.result().expect("a result");
+    assert_eq!(result.metadata["error"]["reason"], "malformed_event");
+    let called = result.thread.messages.get(1).expect("the assistant's");
+    let ids: Vec<&str> = called
+        .tool_calls
+        .iter()
+        .map(|call| call.id.as_str())
+        .collect();
+    assert_eq!(ids, ["x", "allm-0-2", "allm-0-3"]);
+    assert_eq!(called.tool_calls[2].name, "a_b");
+    assert_eq!(validate::sendable(&result.thread.messages), Ok(()));
 }

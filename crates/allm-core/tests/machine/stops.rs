@@ -107,6 +107,20 @@ fn l246_between_two_deltas() {
 }
 
 #[test]
+fn l246_a_step_whose_answer_was_stopped_cannot_pass_for_a_whole_one() {
+    let mut setup = setup(vec![]);
+    setup.options.kind = RunKind::Step;
+    let mut sim = Sim::new(setup, []);
+    let partial = sim.play(half("half", &[]));
+    sim.apply(Input::Cancel);
+    sim.apply(Input::stopped(Some(partial)));
+    let ran = sim.ran();
+    let error = (**ran.step(0)).clone().into_result().expect_err("stopped");
+    assert!(matches!(error, allm_core::Error::Interrupted(_)));
+    assert_eq!(error.reason(), "cancelled");
+}
+
+#[test]
 fn l247_with_a_call_half_streamed() {
     let mut sim = sim([]);
     let mut events = half("", &["a"]);

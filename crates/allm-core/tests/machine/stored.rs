@@ -36,6 +36,8 @@ fn a_state_that_does_not_match_its_hash_is_refused() {
         value["data"]["thread"]["messages"][0]["content"][0]["text"] = json!("other")
     });
     assert!(error.to_string().contains("state_hash"), "{error}");
+    let error = changed(|value| value["data"]["thread"]["metadata"] = json!({"tenant": "other"}));
+    assert!(error.to_string().contains("state_hash"), "{error}");
 }
 
 #[test]

@@ -90,3 +90,21 @@ fn lists_of_one_length_are_equal_however_they_came_about() {
         );
     }
 }
+
+#[test]
+fn truncating_is_popping() {
+    let whole: Messages = (0..(WIDTH * WIDTH + WIDTH + 3)).map(message).collect();
+    let mut popped = whole.clone();
+    for length in (0..=whole.len()).rev() {
+        let mut cut = whole.clone();
+        cut.truncate(length);
+        assert_eq!((cut.len(), cut.height), (length, popped.height));
+        assert_eq!(cut, popped);
+        assert_eq!(cut.get(length), None);
+        cut.push(message(7));
+        assert_eq!(cut.len(), length + 1);
+        assert_eq!(cut.last().map(|last| last.text()), Some("7".to_owned()));
+        popped.pop();
+    }
+    assert_eq!(whole.len(), WIDTH * WIDTH + WIDTH + 3);
+}
