@@ -4,3 +4,5 @@ mod providers;
 mod tools;
 
 pub use allm_core::*;
+
+pub use providers::fake::{Fake, FakeCall, FakeOutcome, Script, ScriptFault, ScriptFaultReason};
