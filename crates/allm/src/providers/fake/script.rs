@@ -262,7 +262,7 @@ impl Script {
         }
     }
 
-    /// The first fault is kept. A step that is refused is no step, so that the number of the next would be a lie.
+    /// The first fault is kept: a refused step is not counted, so later numbers would be wrong.
     fn fail_at(mut self, name: &'static str, reason: ScriptFaultReason) -> Self {
         let step = self.steps.len() + 1;
         self.fault.get_or_insert(ScriptFault { step, name, reason });
