@@ -140,8 +140,10 @@ impl Stream for BatchRun {
 
 impl Drop for BatchRun {
     fn drop(&mut self) {
-        // Fired first, so that a handler whose thread comes free now sees it.
-        self.shared.cancel.cancel();
+        // Fired first, so that a handler whose thread comes free now sees it; and not at all if every call has ended.
+        if self.shared.board.is_busy() {
+            self.shared.cancel.cancel();
+        }
         self.shared.board.close();
         for watcher in &self.watchers {
             watcher.abort();
@@ -274,3 +276,6 @@ impl ProgressSink for Reports {
         shared.board.report(self.place, progress);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,6 +146,11 @@ impl Board {
         self.state().slots.get(place).is_none_or(|slot| slot.done)
     }
 
+    /// Whether there is a call that is not done.
+    pub(super) fn is_busy(&self) -> bool {
+        self.state().slots.iter().any(|slot| !slot.done)
+    }
+
     /// Says what a call came to, if nobody has.
     pub(super) fn finish(&self, place: usize, outcome: ToolOutcome) {
         let mut state = self.state();
