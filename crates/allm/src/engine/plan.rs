@@ -6,9 +6,9 @@ use std::time::Duration;
 use allm_core::run::{Budgets, Deadlines, Finalize, HaltWhen, RunKind, RunOptions, RunSetup};
 use allm_core::validate::{self, SettingFaults};
 use allm_core::{
-    Adapter, Capabilities, EngineError, EngineReason, Error, JsonEncoder, ModelCall, ModelRef,
-    Passes, RawBody, RawChunks, Request, RequestId, ResponseFormat, Thread, Timeouts, Tool,
-    ToolSpec, ValidationError, ValidationReason, compact, limits,
+    Adapter, Capabilities, EngineError, EngineReason, Error, ModelCall, ModelRef, Passes, RawBody,
+    RawChunks, Request, RequestId, ResponseFormat, Thread, Timeouts, Tool, ToolSpec,
+    ValidationError, ValidationReason, compact, limits,
 };
 
 use super::Engine;
@@ -163,10 +163,7 @@ impl Plan {
                 .executor
                 .get()
                 .unwrap_or_else(|| Arc::new(DefaultExecutor::default())),
-            encoder: settings
-                .encoder
-                .get()
-                .unwrap_or_else(|| Arc::new(JsonEncoder)),
+            encoder: settings.encoder.get(),
             on_tool_error: settings
                 .on_tool_error
                 .get()
