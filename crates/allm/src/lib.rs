@@ -4,6 +4,7 @@
 pub mod __private;
 mod chat;
 mod engine;
+mod handler_context;
 mod into_tool;
 mod panics;
 mod providers;
@@ -18,6 +19,7 @@ pub use engine::keys::{DotEnv, EnvironmentKeys};
 pub use engine::retry::RetryPolicy;
 pub use engine::settings::{Setting, Toggle};
 pub use engine::{Engine, EngineBuilder};
+pub use handler_context::ToolContextExt;
 pub use into_tool::IntoTool;
 pub use providers::fake::{Fake, FakeCall, FakeOutcome, Script, ScriptFault, ScriptFaultReason};
 pub use tools::{
