@@ -11,6 +11,7 @@ use crate::data::{
     ChatResult, Event, HaltReason, Map, Messages, Mode, Response, StepResult, Thread,
 };
 use crate::error::StreamError;
+use crate::run::assistant_message;
 use turn::TurnFold;
 
 /// The one reducer from events to answers, steps and results. Every awaited form is the fold of its streamed form.
@@ -112,7 +113,7 @@ impl Fold {
         let mut thread = self.given.clone().ok_or(NoThread)?;
         let response = self.turn.response();
         if !self.turn.is_empty() {
-            thread.messages.push(response.message.clone());
+            thread.messages.extend(assistant_message(&response));
         }
         let tool_results: Messages = self.turn.tool_messages().cloned().collect();
         thread.messages.extend(tool_results.iter().cloned());

@@ -45,3 +45,4 @@ pub use options::{
 pub use outcome::{PolicyDecision, ToolOutcome};
 pub use repair::Repair;
 pub use state::{OpenCall, Run, RunEnd, Started};
+pub(crate) use turn::assistant_message;

@@ -103,9 +103,12 @@ impl Repair {
             }
             Event::MessageCompleted(completed) => {
                 let cut = completed.finish_reason.is_some_and(FinishReason::is_cut);
-                if let Err(failure) = self.message(&mut completed.message, cut) {
+                // On a copy: an answer that is refused must not leave its ids taken.
+                let mut repaired = self.clone();
+                if let Err(failure) = repaired.message(&mut completed.message, cut) {
                     return Event::error(failure);
                 }
+                *self = repaired;
                 for call in &mut completed.message.tool_calls {
                     self.read(call);
                 }

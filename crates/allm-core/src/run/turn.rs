@@ -274,9 +274,7 @@ impl Run {
 
     /// Puts the turn into the conversation, records the step and decides what comes next.
     fn finish_turn(&mut self, finished: Finished, events: &mut Vec<Event>) {
-        let failed = finished.response.finish_reason == Some(FinishReason::Error);
-        let message = assistant_message(&finished.response);
-        if !failed || !message.tool_calls.is_empty() || !message.text().is_empty() {
+        if let Some(message) = assistant_message(&finished.response) {
             self.thread.messages.push(message);
             self.thread
                 .messages
@@ -315,20 +313,24 @@ impl Finished {
     }
 }
 
-/// The answer as it stands in the conversation. Calls without a name, which only a failed answer has, are left out.
-fn assistant_message(response: &Response) -> Message {
+/// The answer as it stands in the conversation; `None` for a failed one of which neither text nor a named call came.
+/// Calls without a name, which only a failed answer has, are left out.
+pub(crate) fn assistant_message(response: &Response) -> Option<Message> {
     let message = &response.message;
     let named = message
         .tool_calls
         .iter()
         .filter(|call| !call.name.is_empty());
-    Message {
+    let message = Message {
         tool_calls: named.cloned().collect(),
         finish_reason: response.finish_reason,
         origin: message.origin.clone(),
         name: message.name.clone(),
         ..Message::assistant(message.content.clone())
-    }
+    };
+    let failed = response.finish_reason == Some(FinishReason::Error);
+    let is_there = !failed || !message.tool_calls.is_empty() || !message.text().is_empty();
+    is_there.then_some(message)
 }
 
 fn closing(reason: FailureReason, call: &ToolCall) -> Slot {

@@ -13,6 +13,7 @@ mod after;
 mod asking;
 mod budgets;
 mod check;
+mod details;
 mod explore;
 mod finalize;
 mod halts;
