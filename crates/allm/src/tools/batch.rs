@@ -176,9 +176,11 @@ impl Shared {
         })
     }
 
-    /// Lets calls through the gate as far as there is room.
+    /// Lets calls through the gate as far as there is room, and until the token fires: whoever drives the batch is about
+    /// to stop it then, and what waits must not begin, however soon a handler that heeds the token makes room.
     fn admit(self: &Arc<Self>) {
-        self.board.admit(|place| self.begin(place));
+        self.board
+            .admit(|| !self.cancel.is_cancelled(), |place| self.begin(place));
     }
 
     fn begin(self: &Arc<Self>, place: usize) {
@@ -214,6 +216,9 @@ impl Shared {
     }
 
     fn stop(&self, stop: Stop) {
+        if !self.board.is_busy() {
+            return;
+        }
         // Fired first, so that a handler whose thread comes free now sees it.
         self.cancel.cancel();
         self.board.stop(stop, |place, started| {

@@ -2,7 +2,7 @@
 
 mod options;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -209,7 +209,7 @@ struct Running {
     calls: Vec<ToolCall>,
     run: BatchRun,
     /// Calls that the library answers when the batch has drained.
-    closing: Vec<(usize, CallFailure)>,
+    closing: BTreeMap<usize, CallFailure>,
     /// Set when the batch was stopped before it began.
     stopped: Option<Stop>,
 }
@@ -257,7 +257,7 @@ impl Given {
     fn start(self) -> Result<Running, Error> {
         let settings = self.options.resolve()?;
         let tools = ToolSet::new(&self.tools)?;
-        let mut closing = Vec::new();
+        let mut closing = BTreeMap::new();
         let mut batch = Vec::new();
         let cancel = settings.cancel.clone();
         let mut stopped = None;
@@ -268,11 +268,11 @@ impl Given {
                     return Err(EngineError::unknown_tool(name).into());
                 }
                 let names = tools.list().iter().map(|tool| &tool.name);
-                closing.push((place, encode::unknown_tool(name, names)));
+                closing.insert(place, encode::unknown_tool(name, names));
             } else if cancel.is_cancelled() {
                 // Nothing begins, so nothing has to be stopped.
                 stopped = Some(Stop::Cancelled);
-                closing.push((place, closed(Stop::Cancelled, call)));
+                closing.insert(place, closed(Stop::Cancelled, call));
             } else {
                 let call = call.clone();
                 batch.push(CallToRun { index, call });
@@ -312,7 +312,7 @@ impl Running {
             };
             let Some(message) = outcome.message(call) else {
                 let stop = self.run.stopped().unwrap_or(Stop::Cancelled);
-                self.closing.push((place, closed(stop, call)));
+                self.closing.insert(place, closed(stop, call));
                 continue;
             };
             return Poll::Ready(Some(Item::Done(Box::new(Done {
@@ -327,9 +327,7 @@ impl Running {
 
     /// Closed calls come last, in call order, with one event each.
     fn close_next(&mut self) -> Option<Item> {
-        let next = self.closing.iter().map(|(place, _)| *place).zip(0..).min();
-        let (place, at) = next?;
-        let (_, failure) = self.closing.swap_remove(at);
+        let (place, failure) = self.closing.pop_first()?;
         let call = self.calls.get(place)?;
         let content = failure.to_content();
         Some(Item::Done(Box::new(Done {

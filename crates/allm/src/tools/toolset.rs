@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use allm_core::{
-    Fault, FaultCode, Path, Tool, ToolName, ValidationError, ValidationReason, compact, validate,
+    Fault, FaultCode, Path, Tool, ValidationError, ValidationReason, compact, validate,
 };
 use jsonschema::Validator;
 
@@ -19,7 +19,7 @@ pub(crate) struct ToolSet(Arc<Tools>);
 struct Tools {
     /// In the order given.
     entries: Vec<Arc<Entry>>,
-    by_name: HashMap<ToolName, usize>,
+    by_name: HashMap<Box<str>, usize>,
     /// As the help tool is given them.
     list: Vec<Tool>,
 }
@@ -65,7 +65,7 @@ impl ToolSet {
         }
         let list = compact::executed(&list);
         entries.extend(compiled(list.get(entries.len()..).unwrap_or_default())?);
-        let names = entries.iter().map(|entry| entry.tool.name.clone());
+        let names = entries.iter().map(|entry| entry.tool.name.as_str().into());
         Ok(Self(Arc::new(Tools {
             by_name: names.zip(0..).collect(),
             list,
@@ -75,7 +75,7 @@ impl ToolSet {
 
     /// The tool of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Entry>> {
-        let place = self.0.by_name.get(&ToolName::from(name))?;
+        let place = self.0.by_name.get(name)?;
         self.0.entries.get(*place)
     }
 

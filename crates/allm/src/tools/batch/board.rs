@@ -77,14 +77,18 @@ impl Board {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets calls through the gate in their order. `start` may end calls, at once or later, and others may end
+    /// Lets calls through the gate in their order, while it is `open`. `start` may end calls, at once or later, and others may end
     /// meanwhile: whoever is letting calls through goes on until there is no more room.
-    pub(super) fn admit(&self, mut start: impl FnMut(usize)) {
+    pub(super) fn admit(&self, open: impl Fn() -> bool, start: impl Fn(usize)) {
         let mut state = self.state();
         if std::mem::replace(&mut state.admitting, true) {
             return;
         }
-        while !state.shut && state.running < self.at_once && state.next < state.slots.len() {
+        while !state.shut
+            && open()
+            && state.running < self.at_once
+            && state.next < state.slots.len()
+        {
             let place = state.next;
             state.next += 1;
             state.running += 1;

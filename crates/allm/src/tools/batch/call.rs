@@ -79,6 +79,10 @@ impl Call {
         let max_bytes = settings.max_tool_arguments;
         let arguments = check::arguments(&self.entry, &self.call, max_bytes, executor)?;
         let context = self.context(&arguments);
+        if self.cancel.is_cancelled() {
+            // The stop is on its way, and the handler must not begin; if it is not, the limit ends this.
+            std::future::pending::<()>().await;
+        }
         let event = start_event(self.index, &self.call, arguments.clone());
         if !self.shared.board.started(self.place, event) {
             return Err(self.crashed(exited("it was stopped before it began")));

@@ -16,10 +16,7 @@ pub(super) async fn encoded(
     encoder: Option<&Arc<dyn ToolResultEncoder>>,
     value: ReplyValue,
 ) -> Result<(Value, String), ToolError> {
-    let value = match value.get() {
-        Ok(value) => value.clone(),
-        Err(error) => return Err(failed(error.message.clone())),
-    };
+    let value = value.into_inner().map_err(|error| failed(error.message))?;
     let Some(encoder) = encoder.cloned() else {
         return encode(&JsonEncoder, value);
     };

@@ -97,6 +97,55 @@ async fn stop_at_once() {
     assert_eq!(unstarted, 3);
 }
 
+/// L248: a handler that heeds its token makes room before the driver has stopped the batch; nobody takes it.
+#[tokio::test]
+async fn what_waits_does_not_begin_once_the_token_fired() {
+    let began = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let begun = Arc::new(Notify::new());
+    let tool = Tool::new("t", "", json!({})).handler({
+        let (began, begun) = (Arc::clone(&began), Arc::clone(&begun));
+        move |_: Value, context: allm_core::ToolContext| {
+            began.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            begun.notify_one();
+            async move {
+                context.cancel.cancelled().await;
+                Ok::<_, std::fmt::Error>("heeded")
+            }
+        }
+    });
+    let calls = [0, 1].map(|index| CallToRun {
+        index,
+        call: ToolCall::new(format!("c{index}"), "t", "{}"),
+    });
+    let settings = RunnerSettings {
+        max_concurrency: Some(1),
+        ..RunnerSettings::default()
+    };
+    let cancel = settings.cancel.clone();
+    let tools = ToolSet::new(&[tool]).unwrap();
+    let mut run = BatchRun::start(calls.into(), tools, Arc::new(settings), 0);
+    begun.notified().await;
+    cancel.cancel();
+    let mut outcomes = Vec::new();
+    while outcomes.is_empty() {
+        if let Some(BatchItem::Done { outcome, .. }) = next(&mut run).await {
+            outcomes.push(outcome);
+        }
+    }
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    run.stop(Stop::Cancelled);
+    while let Some(item) = next(&mut run).await {
+        if let BatchItem::Done { outcome, .. } = item {
+            outcomes.push(outcome);
+        }
+    }
+    let heeded = ToolOutcome::replied("heeded", "heeded");
+    assert_eq!(outcomes, [heeded, ToolOutcome::NotStarted]);
+    assert_eq!(began.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
 /// A batch that ended on its own was not stopped.
 #[tokio::test]
 async fn stop_after_the_end_changes_nothing() {
