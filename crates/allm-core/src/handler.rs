@@ -87,6 +87,19 @@ pub enum ProbeAnswer {
 /// `Ok(reply)` is what the handler said, unchanged; `Err` is what the executor saw. The two never mix. An executor has no
 /// time limit, no retry and no parallelism of its own.
 pub trait ToolExecutor: Send + Sync {
+    /// Whether the handler that would run can take these arguments, which fit the tool's schema. Asked before
+    /// [`execute`](Self::execute); by default the tool's own handler is asked.
+    ///
+    /// # Errors
+    ///
+    /// Every fault that it finds.
+    fn check(&self, tool: &Tool, arguments: &Map) -> Result<(), Vec<ArgumentFault>> {
+        match &tool.handler {
+            Some(handler) => handler.check(arguments),
+            None => Ok(()),
+        }
+    }
+
     /// Runs the tool's handler once, with the context as it is.
     fn execute<'a>(
         &'a self,

@@ -1,1 +1,3 @@
 //! Providers: who answers.
+
+pub(crate) mod fake;

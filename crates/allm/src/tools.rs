@@ -1,1 +1,24 @@
-//! Tools at work: executors, the runner, argument checks.
+//! Running tools: who runs a handler, what bounds it, and what becomes of its result.
+
+mod batch;
+mod check;
+mod executor;
+mod panic;
+mod policy;
+#[cfg(all(unix, feature = "process"))]
+mod process;
+mod runner;
+mod settings;
+mod toolset;
+mod wait;
+
+pub(crate) use batch::{BatchItem, BatchRun};
+pub use executor::DefaultExecutor;
+pub use policy::{Decide, ErrorDecision, OnToolError};
+#[cfg(all(unix, feature = "process"))]
+pub use process::{ProcessExecutor, ProcessTool};
+pub use runner::{
+    BatchHalt, ToolBatch, ToolEvents, ToolRunOptions, run_tool_calls, stream_tool_calls,
+};
+pub(crate) use settings::RunnerSettings;
+pub(crate) use toolset::ToolSet;

@@ -164,6 +164,15 @@ impl ReplyValue {
     pub fn get(&self) -> Result<&Value, &EncodeError> {
         self.0.as_ref()
     }
+
+    /// The value itself.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be made into JSON.
+    pub fn into_inner(self) -> Result<Value, EncodeError> {
+        self.0
+    }
 }
 
 impl From<Value> for ReplyValue {

@@ -68,7 +68,8 @@ impl HaltFacts {
     }
 
     /// Of what a call came to; `None` if it does not halt.
-    pub(super) fn of_outcome(call: &ToolCall, outcome: &ToolOutcome) -> Option<Self> {
+    #[must_use]
+    pub fn of_outcome(call: &ToolCall, outcome: &ToolOutcome) -> Option<Self> {
         match outcome {
             ToolOutcome::Asked { question, opts } => Some(Self::asked(question, &call.id, opts)),
             ToolOutcome::Halted { reason, value, .. } => {

@@ -147,7 +147,8 @@ impl ToolOutcome {
     }
 
     /// The tool message; `None` for a call that did not start.
-    pub(super) fn message(&self, call: &ToolCall) -> Option<Message> {
+    #[must_use]
+    pub fn message(&self, call: &ToolCall) -> Option<Message> {
         match self {
             Self::NotStarted => None,
             Self::Replied { content, .. } | Self::Halted { content, .. } => {

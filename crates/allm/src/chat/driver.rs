@@ -1,0 +1,316 @@
+//! The async driver of the run machine, for `step` and `chat`.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use allm_core::run::{
+    Command, DeadlineScope, HaltAnswer, Input as RunInput, InputError, Run, RunEnd, RunKind, Stop,
+};
+use allm_core::{
+    CancelToken, Cancelled, ChatResult, Error, Event, Failure, Passes, Response, StepResult,
+};
+use futures_core::Stream;
+use tokio::time::{Sleep, sleep};
+
+use super::model::{ModelStep, ModelTurn};
+use crate::engine::plan::Plan;
+use crate::engine::settings::{HaltWhenFn, Toggle};
+use crate::tools::{BatchItem, BatchRun, RunnerSettings, ToolSet};
+
+/// Does what the machine says: calls the model, runs the tools, asks the closures, watches the clock.
+pub(crate) struct RunDriver {
+    plan: Arc<Plan>,
+    run: Run,
+    phase: Phase,
+    queue: VecDeque<Event>,
+    tools: ToolSet,
+    runner: Arc<RunnerSettings>,
+    halt_when: Option<HaltWhenFn>,
+    shows: Shows,
+    cancel: Option<CancelToken>,
+    cancelled: Option<Pin<Box<Cancelled>>>,
+    /// Fired when this driver goes away, so that whatever it started knows.
+    own: CancelToken,
+    turn_deadline: Option<Pin<Box<Sleep>>>,
+    run_deadline: Option<Pin<Box<Sleep>>>,
+    /// The typed error of a run that was refused.
+    refusal: Option<Error>,
+}
+
+enum Phase {
+    /// Look at what the machine wants.
+    Next,
+    Model(Box<ModelTurn>),
+    Tools(BatchRun),
+    Ended,
+}
+
+/// Which events are passed on.
+#[derive(Clone, Copy)]
+pub(crate) struct Shows {
+    text: bool,
+    tools: bool,
+    raw: bool,
+}
+
+impl Shows {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let settings = &plan.settings;
+        let on = |toggle: Option<Toggle>, default: bool| toggle.map_or(default, Toggle::is_on);
+        Self {
+            text: on(settings.text_deltas.get(), true),
+            tools: on(settings.tool_deltas.get(), true),
+            raw: on(settings.raw_chunks.get(), false),
+        }
+    }
+
+    pub(crate) fn passes(self, event: &Event) -> bool {
+        match event {
+            Event::TextDelta(_) | Event::ReasoningDelta(_) => self.text,
+            Event::ToolCallDelta(_) => self.tools,
+            Event::RawChunk(_) => self.raw,
+            _ => true,
+        }
+    }
+}
+
+impl RunDriver {
+    /// Starts a run: every check that needs no provider is made here.
+    pub(crate) fn start(
+        plan: Plan,
+        kind: RunKind,
+        cancel: Option<CancelToken>,
+    ) -> Result<Self, Error> {
+        let started = Run::start(plan.run_setup(kind))?;
+        if let Command::CallModel(call) = started.run.command() {
+            let passes = match kind {
+                RunKind::Chat => Passes::Two,
+                RunKind::Step => Passes::One,
+            };
+            plan.check_request(&call.request, passes)?;
+        }
+        let own = CancelToken::new();
+        let mut runner = plan.runner_settings();
+        runner.cancel = own.clone();
+        let run_deadline = started.run.options().deadlines.run;
+        Ok(Self {
+            tools: plan.tool_set()?,
+            halt_when: plan.settings.halt_when.get(),
+            shows: Shows::of(&plan),
+            queue: started.events.into(),
+            run: started.run,
+            phase: Phase::Next,
+            runner: Arc::new(runner),
+            cancelled: cancel.as_ref().map(|cancel| Box::pin(cancel.cancelled())),
+            cancel,
+            own,
+            turn_deadline: None,
+            run_deadline: run_deadline.map(|limit| Box::pin(sleep(limit))),
+            refusal: None,
+            plan: Arc::new(plan),
+        })
+    }
+
+    fn apply(&mut self, input: RunInput) {
+        let applied: Result<Vec<Event>, InputError> = self.run.apply(input);
+        match applied {
+            Ok(events) => self.queue.extend(events),
+            // The driver answers only what the machine asked, so this cannot be; it must not be silent either.
+            Err(error) => {
+                tracing::error!(%error, "the run machine refused an input of its own driver")
+            }
+        }
+    }
+
+    /// Looks at what the machine wants and begins it.
+    fn begin(&mut self) {
+        match self.run.command() {
+            Command::CallModel(call) => {
+                let limit = self.run.options().deadlines.turn;
+                self.turn_deadline = limit.map(|limit| Box::pin(sleep(limit)));
+                let call = *call;
+                let turn = ModelTurn::new(
+                    Arc::clone(&self.plan),
+                    call.request,
+                    call.turn,
+                    self.own.child(),
+                );
+                self.phase = Phase::Model(Box::new(turn));
+            }
+            Command::StopModel => self.apply(RunInput::stopped(None)),
+            Command::RunTools(calls) => {
+                let turn = self.run.turn();
+                let settings = Arc::clone(&self.runner);
+                self.phase =
+                    Phase::Tools(BatchRun::start(calls, self.tools.clone(), settings, turn));
+            }
+            Command::AskHaltWhen(step) => {
+                let halt = self
+                    .halt_when
+                    .as_ref()
+                    .is_some_and(|halt_when| halt_when(&step));
+                let answer = if halt {
+                    HaltAnswer::Halt
+                } else {
+                    HaltAnswer::GoOn
+                };
+                self.apply(RunInput::HaltWhen(answer));
+            }
+            // Tools are stopped where they run; the machine knows no other command.
+            Command::StopTools(_) | Command::Finish | _ => self.phase = Phase::Ended,
+        }
+    }
+
+    /// Tells the machine that something outside stops the run, and stops what is going on.
+    fn stop(&mut self, input: RunInput) {
+        self.apply(input);
+        let Some(stop) = self.run.stop() else { return };
+        match &mut self.phase {
+            Phase::Model(turn) => {
+                let partial: Option<Response> = turn.partial();
+                self.phase = Phase::Next;
+                self.apply(RunInput::stopped(partial));
+            }
+            Phase::Tools(batch) => batch.stop(stop),
+            Phase::Next | Phase::Ended => {}
+        }
+    }
+
+    /// Whether something stops the run now; asked with a waker, it is woken when that changes.
+    fn poll_stops(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if matches!(self.phase, Phase::Ended) || self.run.stop() == Some(Stop::Cancelled) {
+            return Poll::Pending;
+        }
+        if let Some(cancelled) = &mut self.cancelled
+            && cancelled.as_mut().poll(cx).is_ready()
+        {
+            self.cancelled = None;
+            self.stop(RunInput::Cancel);
+            return Poll::Ready(());
+        }
+        if self.run.stop().is_some() {
+            return Poll::Pending;
+        }
+        let passed = |timer: &mut Option<Pin<Box<Sleep>>>, cx: &mut Context<'_>| {
+            let fired = timer
+                .as_mut()
+                .is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready());
+            if fired {
+                *timer = None;
+            }
+            fired
+        };
+        let scope = if passed(&mut self.turn_deadline, cx) {
+            DeadlineScope::Turn
+        } else if passed(&mut self.run_deadline, cx) {
+            DeadlineScope::Run
+        } else {
+            return Poll::Pending;
+        };
+        self.stop(RunInput::DeadlinePassed(scope));
+        Poll::Ready(())
+    }
+
+    fn take_model(&mut self, step: ModelStep) -> Option<Event> {
+        match step {
+            ModelStep::Event(event) => return self.shows.passes(&event).then_some(event),
+            ModelStep::Responded(response) => {
+                self.phase = Phase::Next;
+                self.apply(RunInput::Responded(response));
+            }
+            ModelStep::Refused(error) => {
+                self.phase = Phase::Next;
+                self.apply(RunInput::refused(Failure::from(&error)));
+                self.refusal = Some(error);
+            }
+        }
+        None
+    }
+
+    /// The result of a run that was polled to its end.
+    pub(crate) fn into_chat(self) -> Result<ChatResult, Error> {
+        match self.run.end() {
+            Some(RunEnd::Result(result)) => Ok((**result).clone()),
+            _ => Err(self.into_error()),
+        }
+    }
+
+    /// The step of a run that was polled to its end.
+    pub(crate) fn into_step(self) -> Result<StepResult, Error> {
+        match self.run.end() {
+            Some(RunEnd::Step(step)) => Ok((**step).clone()),
+            _ => Err(self.into_error()),
+        }
+    }
+
+    fn into_error(mut self) -> Error {
+        match (self.refusal.take(), self.run.end()) {
+            (Some(error), _) => error,
+            (None, Some(RunEnd::Refused(failure))) => Error::from((**failure).clone()),
+            (None, _) => allm_core::StreamError::interrupted().into(),
+        }
+    }
+}
+
+impl Stream for RunDriver {
+    type Item = Event;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(event) = this.queue.pop_front() {
+                return Poll::Ready(Some(event));
+            }
+            // Looked at before anything is begun, so that a token that has fired costs no call.
+            if this.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
+                && this.poll_stops(cx).is_ready()
+            {
+                continue;
+            }
+            let pending = match &mut this.phase {
+                Phase::Ended => return Poll::Ready(None),
+                Phase::Next => {
+                    this.begin();
+                    false
+                }
+                Phase::Model(turn) => match turn.poll_step(cx) {
+                    Poll::Ready(step) => {
+                        if let Some(event) = this.take_model(step) {
+                            return Poll::Ready(Some(event));
+                        }
+                        false
+                    }
+                    Poll::Pending => true,
+                },
+                Phase::Tools(batch) => match Pin::new(batch).poll_next(cx) {
+                    Poll::Ready(Some(BatchItem::Event(event))) => return Poll::Ready(Some(event)),
+                    Poll::Ready(Some(BatchItem::Done {
+                        index,
+                        outcome,
+                        events,
+                    })) => {
+                        this.queue.extend(events);
+                        this.apply(RunInput::tool_done(index, outcome));
+                        false
+                    }
+                    Poll::Ready(None) => {
+                        this.phase = Phase::Next;
+                        false
+                    }
+                    Poll::Pending => true,
+                },
+            };
+            if pending && this.poll_stops(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Drop for RunDriver {
+    fn drop(&mut self) {
+        self.own.cancel();
+    }
+}

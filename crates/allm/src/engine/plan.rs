@@ -1,0 +1,269 @@
+//! From the levels to what one call does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use allm_core::run::{Budgets, Deadlines, Finalize, HaltWhen, RunKind, RunOptions, RunSetup};
+use allm_core::validate::{self, SettingFaults};
+use allm_core::{
+    Adapter, Capabilities, EngineError, EngineReason, Error, ModelCall, ModelRef, Passes, RawBody,
+    RawChunks, Request, RequestId, ResponseFormat, Thread, Timeouts, Tool, ToolSpec,
+    ValidationError, ValidationReason, compact, limits,
+};
+
+use super::Engine;
+use super::retry::RetryPolicy;
+use super::settings::{Settings, Toggle};
+use crate::chat::input::Input;
+use crate::random;
+use crate::tools::{DefaultExecutor, OnToolError, RunnerSettings, ToolSet};
+
+/// What one call does: every level resolved, nothing left to look up but the key.
+pub(crate) struct Plan {
+    pub(crate) engine: Engine,
+    pub(crate) adapter: Arc<dyn Adapter>,
+    pub(crate) model: ModelRef,
+    pub(crate) settings: Settings,
+    pub(crate) request_id: RequestId,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) retry: RetryPolicy,
+    capabilities: Capabilities,
+    thread: Thread,
+    /// What is sent besides messages and tools.
+    request: Request,
+    tools: Vec<Tool>,
+    built_in: Vec<ToolSpec>,
+}
+
+impl Plan {
+    /// Resolves the levels. Settings are checked before the provider is looked at.
+    pub(crate) fn new(
+        engine: &Engine,
+        input: Input,
+        call: &Settings,
+        kind: CallKind,
+    ) -> Result<Self, Error> {
+        let (thread, request_level) = input.into_level();
+        let settings = call.over(&request_level).over(&engine.0.settings);
+        check_settings(&settings, kind)?;
+        let timeouts = settings.timeouts.resolve();
+        timeouts.check()?;
+        let no_model = || {
+            let message =
+                "no model; give one to the engine, the request or the call, as `provider:model`";
+            EngineError::new(EngineReason::NoModel, message)
+        };
+        let text = settings.model.get().ok_or_else(no_model)?;
+        let (adapter, model) = engine.0.providers.resolve(&text)?;
+        let (tools, built_in) = settings.tools.split();
+        check_tools(&tools)?;
+        let mut request = settings.to_request();
+        request.model = Some(model.clone());
+        if let (Some(cache), Some(session)) = (&mut request.prompt_cache, settings.session_id.get())
+            && cache.key.is_none()
+        {
+            cache.key = Some(session.as_str().to_owned());
+        }
+        let known = adapter.capabilities(&model.model);
+        let capabilities = match engine.0.catalog.get(&model) {
+            Some(catalog) => catalog.merged_over(&known),
+            None => known,
+        };
+        Ok(Self {
+            engine: engine.clone(),
+            request_id: settings.request_id.get().unwrap_or_else(random::request_id),
+            retry: settings.retry.get().unwrap_or_default(),
+            adapter,
+            model,
+            settings,
+            timeouts,
+            capabilities,
+            thread,
+            request,
+            tools,
+            built_in,
+        })
+    }
+
+    /// The request of a plain `generate`: full schemas, no projection.
+    pub(crate) fn plain_request(&self) -> Request {
+        let mut tools: Vec<ToolSpec> = self.tools.iter().map(Tool::spec).collect();
+        tools.extend(self.built_in.iter().cloned());
+        Request {
+            messages: self.thread.messages.clone(),
+            tools,
+            ..self.request.clone()
+        }
+    }
+
+    /// What the run machine is started with.
+    pub(crate) fn run_setup(&self, kind: RunKind) -> RunSetup {
+        let mut request = self.request.clone();
+        request.tools.clone_from(&self.built_in);
+        let mut options = run_options(&self.settings, kind);
+        // A model that cannot take tools and a schema in one call gets the schema in a second one.
+        let with_tools = self.plain_request();
+        if kind == RunKind::Chat && self.capabilities.needs_finalize_pass(&with_tools) {
+            options
+                .structured_finalize
+                .get_or_insert_with(Finalize::default);
+        }
+        RunSetup {
+            thread: self.thread.clone(),
+            request,
+            tools: self.tools.clone(),
+            options,
+            request_id: Some(self.request_id.clone()),
+        }
+    }
+
+    /// The gates between the model's name and the key: the request, the model's capabilities, the adapter's own checks.
+    pub(crate) fn check_request(&self, request: &Request, passes: Passes) -> Result<(), Error> {
+        validate::request_for(request, self.adapter.provider())?;
+        self.capabilities.check(request, passes)?;
+        self.adapter
+            .check(&self.model_call(Arc::new(request.clone()), 1))?;
+        Ok(())
+    }
+
+    /// What the adapter is given for one attempt, but for the key.
+    pub(crate) fn model_call(&self, request: Arc<Request>, attempt: u32) -> ModelCall {
+        let settings = &self.settings;
+        let pairs = |map: &std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
+            map.iter()
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect()
+        };
+        let mut call = ModelCall::new(request, self.model.clone(), self.request_id.clone());
+        call.attempt = attempt;
+        call.tenant = settings.tenant.get();
+        call.session_id = settings.session_id.get();
+        call.headers = pairs(&settings.headers);
+        call.query = pairs(&settings.query);
+        call.timeouts = self.timeouts;
+        if settings.raw_chunks.get().is_some_and(Toggle::is_on) {
+            call.raw_chunks = RawChunks::On;
+        }
+        if settings.raw_body.get().is_some_and(Toggle::is_on) {
+            call.raw_body = RawBody::On;
+        }
+        call
+    }
+
+    /// The tools of the run with their validators.
+    pub(crate) fn tool_set(&self) -> Result<ToolSet, ValidationError> {
+        ToolSet::new(&self.tools)
+    }
+
+    /// What the tool runner follows.
+    pub(crate) fn runner_settings(&self) -> RunnerSettings {
+        let settings = &self.settings;
+        RunnerSettings {
+            executor: settings
+                .executor
+                .get()
+                .unwrap_or_else(|| Arc::new(DefaultExecutor::default())),
+            encoder: settings.encoder.get(),
+            on_tool_error: settings
+                .on_tool_error
+                .get()
+                .unwrap_or(OnToolError::Continue),
+            tool_timeout: settings.tool_timeout.get().unwrap_or(limits::TOOL_TIMEOUT),
+            max_concurrency: settings.max_concurrency.get(),
+            max_tool_output: settings
+                .max_tool_output
+                .get()
+                .unwrap_or(limits::MAX_TOOL_OUTPUT),
+            max_tool_arguments: settings
+                .max_tool_arguments
+                .get()
+                .unwrap_or(limits::MAX_TOOL_ARGUMENTS),
+            context: settings.context.get(),
+            session_id: settings.session_id.get(),
+            request_id: Some(self.request_id.clone()),
+            engine: Some(Arc::new(self.engine.clone())),
+            key_owner: self.request_id.as_str().as_bytes().to_vec(),
+            ..RunnerSettings::default()
+        }
+    }
+}
+
+/// Which call it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallKind {
+    Generate,
+    Run(RunKind),
+}
+
+fn run_options(settings: &Settings, kind: RunKind) -> RunOptions {
+    let finalize = || Finalize {
+        nudge: settings
+            .structured_finalize_nudge
+            .get()
+            .unwrap_or_else(|| limits::FINALIZE_NUDGE.to_owned()),
+    };
+    let asked = settings
+        .structured_finalize
+        .get()
+        .is_some_and(Toggle::is_on);
+    let chat = kind == RunKind::Chat;
+    RunOptions {
+        kind,
+        mode: settings.mode.get().unwrap_or_default(),
+        max_turns: settings.max_turns.get().unwrap_or(limits::MAX_TURNS),
+        unknown_tools: settings.unknown_tools.get().unwrap_or_default(),
+        halt_when: match settings.halt_when.get() {
+            Some(_) if chat => HaltWhen::Set,
+            _ => HaltWhen::NotSet,
+        },
+        structured_finalize: (chat && asked).then(finalize),
+        deadlines: Deadlines {
+            turn: limit(settings.turn_deadline.get()),
+            run: limit(settings.run_deadline.get()),
+        },
+        budgets: Budgets {
+            tool_calls: settings.max_tool_calls.get(),
+            tokens: settings.max_run_tokens.get(),
+            cost: settings.max_run_cost.get(),
+        },
+    }
+}
+
+/// The longest duration is no limit.
+fn limit(duration: Option<Duration>) -> Option<Duration> {
+    duration.filter(|duration| *duration != Duration::MAX)
+}
+
+/// Every fault of the settings, in one error.
+fn check_settings(settings: &Settings, kind: CallKind) -> Result<(), ValidationError> {
+    let CallKind::Run(kind) = kind else {
+        return Ok(());
+    };
+    let mut faults = SettingFaults::default();
+    let format: Option<ResponseFormat> = settings.response_format.get();
+    run_options(settings, kind).find_faults(format.as_ref(), &mut faults);
+    faults.positive("tool_timeout", settings.tool_timeout.get());
+    faults.positive("max_concurrency", settings.max_concurrency.get());
+    faults.positive("max_tool_output", settings.max_tool_output.get());
+    faults.positive("max_tool_arguments", settings.max_tool_arguments.get());
+    faults.finish()
+}
+
+/// Every fault of a list of tools, in one error.
+pub(crate) fn check_tools(tools: &[Tool]) -> Result<(), ValidationError> {
+    let mut faults = match validate::tools(tools) {
+        Ok(()) => Vec::new(),
+        Err(error) => error.faults,
+    };
+    faults.extend(compact::check(tools));
+    if faults.is_empty() {
+        ToolSet::new(tools).map(drop)
+    } else {
+        Err(ValidationError::new(ValidationReason::InvalidTool, faults))
+    }
+}
+
+/// A fault of what an engine is built from.
+pub(crate) fn as_config_error(error: ValidationError) -> EngineError {
+    EngineError::new(EngineReason::InvalidConfig, error.to_string())
+}

@@ -1,0 +1,267 @@
+//! Where the tasks of a batch meet: who has started, who is done, and what the consumer has not yet been told.
+//!
+//! Whoever first says here what a call came to is right: its handler, its time limit or a stop. All that comes later
+//! reaches nobody. The lock is never held while code of the caller's runs.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use allm_core::run::{Stop, ToolOutcome};
+use allm_core::{Progress, ToolExecutionStarted};
+use tokio::task::AbortHandle;
+
+/// What the consumer is told. Calls are named by their place in the batch.
+pub(super) enum Note {
+    Started(Box<ToolExecutionStarted>),
+    Progress(usize, Progress),
+    Done(usize, ToolOutcome),
+}
+
+/// What waits for the consumer. A report of progress waits in its slot, where a newer one replaces it.
+enum Waiting {
+    Started(Box<ToolExecutionStarted>),
+    Progress(usize),
+    Done(usize, ToolOutcome),
+}
+
+#[derive(Default)]
+struct Slot {
+    started: bool,
+    done: bool,
+    /// Between the start and the end of the handler.
+    reports: bool,
+    progress: Option<Progress>,
+    tasks: Vec<AbortHandle>,
+}
+
+#[derive(Default)]
+struct State {
+    slots: Vec<Slot>,
+    waiting: VecDeque<Waiting>,
+    /// How many calls the consumer has not been told the end of.
+    untold: usize,
+    waker: Option<Waker>,
+    /// How many calls are past the gate.
+    running: usize,
+    /// The call that passes the gate next.
+    next: usize,
+    /// Somebody is letting calls through.
+    admitting: bool,
+    /// Nothing passes the gate any more.
+    shut: bool,
+    /// What ended calls that had not ended on their own.
+    stopped: Option<Stop>,
+}
+
+pub(super) struct Board {
+    state: Mutex<State>,
+    at_once: usize,
+}
+
+impl Board {
+    pub(super) fn new(calls: usize, at_once: usize) -> Self {
+        let state = State {
+            slots: std::iter::repeat_with(Slot::default).take(calls).collect(),
+            untold: calls,
+            ..State::default()
+        };
+        Self {
+            state: Mutex::new(state),
+            at_once,
+        }
+    }
+
+    /// The state is whole at any instant, so a panic elsewhere while it was locked does not matter.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets calls through the gate in their order, while it is `open`. `start` may end calls, at once or later, and others may end
+    /// meanwhile: whoever is letting calls through goes on until there is no more room.
+    pub(super) fn admit(&self, open: impl Fn() -> bool, start: impl Fn(usize)) {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.admitting, true) {
+            return;
+        }
+        while !state.shut
+            && open()
+            && state.running < self.at_once
+            && state.next < state.slots.len()
+        {
+            let place = state.next;
+            state.next += 1;
+            state.running += 1;
+            drop(state);
+            start(place);
+            state = self.state();
+        }
+        state.admitting = false;
+    }
+
+    /// Keeps hold of a task of a call, which is aborted at once if the call is done.
+    pub(super) fn keep(&self, place: usize, task: AbortHandle) {
+        let mut state = self.state();
+        match state.slots.get_mut(place) {
+            Some(slot) if !slot.done => slot.tasks.push(task),
+            _ => {
+                drop(state);
+                task.abort();
+            }
+        }
+    }
+
+    /// Says that a handler starts; `false` if it must not, because the call is done.
+    #[must_use]
+    pub(super) fn started(&self, place: usize, event: ToolExecutionStarted) -> bool {
+        let mut state = self.state();
+        match state.slots.get_mut(place) {
+            Some(slot) if !slot.done => {
+                slot.started = true;
+                slot.reports = true;
+            }
+            _ => return false,
+        }
+        state.waiting.push_back(Waiting::Started(Box::new(event)));
+        wake(state);
+        true
+    }
+
+    /// Takes a report of progress, unless the handler has ended.
+    pub(super) fn report(&self, place: usize, progress: Progress) {
+        let mut state = self.state();
+        let Some(slot) = state.slots.get_mut(place).filter(|slot| slot.reports) else {
+            return;
+        };
+        if slot.progress.replace(progress).is_none() {
+            state.waiting.push_back(Waiting::Progress(place));
+            wake(state);
+        }
+    }
+
+    /// Says that a handler has ended: from now on nobody hears of it.
+    pub(super) fn ended(&self, place: usize) {
+        if let Some(slot) = self.state().slots.get_mut(place) {
+            slot.reports = false;
+        }
+    }
+
+    pub(super) fn is_done(&self, place: usize) -> bool {
+        self.state().slots.get(place).is_none_or(|slot| slot.done)
+    }
+
+    /// Whether there is a call that is not done.
+    pub(super) fn is_busy(&self) -> bool {
+        self.state().slots.iter().any(|slot| !slot.done)
+    }
+
+    /// Says what a call came to, if nobody has.
+    pub(super) fn finish(&self, place: usize, outcome: ToolOutcome) {
+        let mut state = self.state();
+        let tasks = state.finish(place, outcome);
+        wake(state);
+        abort(tasks);
+    }
+
+    /// Ends all calls that are not done with what `outcome` says, given whether the handler had started. Nothing passes
+    /// the gate from now on.
+    pub(super) fn stop(&self, stop: Stop, outcome: impl Fn(usize, bool) -> ToolOutcome) {
+        let mut tasks = Vec::new();
+        let mut state = self.state();
+        state.shut = true;
+        for place in 0..state.slots.len() {
+            let Some(slot) = state.slots.get(place).filter(|slot| !slot.done) else {
+                continue;
+            };
+            let outcome = outcome(place, slot.started);
+            tasks.append(&mut state.finish(place, outcome));
+            state.stopped.get_or_insert(stop);
+        }
+        wake(state);
+        abort(tasks);
+    }
+
+    /// What stopped calls that had not ended on their own.
+    pub(super) fn stopped(&self) -> Option<Stop> {
+        self.state().stopped
+    }
+
+    /// Ends everything: nobody listens any more.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        state.shut = true;
+        state.untold = 0;
+        let waiting = std::mem::take(&mut state.waiting);
+        let mut tasks = Vec::new();
+        for slot in &mut state.slots {
+            slot.done = true;
+            slot.reports = false;
+            tasks.append(&mut slot.tasks);
+        }
+        drop(state);
+        abort(tasks);
+        drop(waiting);
+    }
+
+    /// What the consumer has not yet been told, oldest first; `None` when it has been told all.
+    pub(super) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Note>> {
+        let mut state = self.state();
+        while let Some(waiting) = state.waiting.pop_front() {
+            let note = match waiting {
+                Waiting::Started(event) => Note::Started(event),
+                Waiting::Progress(place) => {
+                    let slot = state.slots.get_mut(place);
+                    match slot.and_then(|slot| slot.progress.take()) {
+                        Some(progress) => Note::Progress(place, progress),
+                        None => continue,
+                    }
+                }
+                Waiting::Done(place, outcome) => {
+                    state.untold -= 1;
+                    Note::Done(place, outcome)
+                }
+            };
+            return Poll::Ready(Some(note));
+        }
+        if state.untold == 0 {
+            return Poll::Ready(None);
+        }
+        match &mut state.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => state.waker = Some(cx.waker().clone()),
+        }
+        Poll::Pending
+    }
+}
+
+impl State {
+    /// Gives the tasks that nobody needs any more.
+    fn finish(&mut self, place: usize, outcome: ToolOutcome) -> Vec<AbortHandle> {
+        let admitted = place < self.next;
+        let Some(slot) = self.slots.get_mut(place).filter(|slot| !slot.done) else {
+            return Vec::new();
+        };
+        slot.done = true;
+        slot.reports = false;
+        if admitted {
+            self.running -= 1;
+        }
+        let tasks = std::mem::take(&mut slot.tasks);
+        self.waiting.push_back(Waiting::Done(place, outcome));
+        tasks
+    }
+}
+
+fn wake(mut state: MutexGuard<'_, State>) {
+    let waker = state.waker.take();
+    drop(state);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+fn abort(tasks: Vec<AbortHandle>) {
+    for task in tasks {
+        task.abort();
+    }
+}

@@ -1,0 +1,50 @@
+//! Asking the encoder, which may fail, panic or hang.
+
+use std::sync::Arc;
+
+use allm_core::{
+    CallFailure, JsonEncoder, ReplyValue, ToolError, ToolFailure, ToolReason, ToolResultEncoder,
+};
+use serde_json::Value;
+
+use super::super::executor::joined;
+use super::super::panic::caught;
+use super::super::wait::Owned;
+
+/// The value and its text. An encoder of the caller's runs off the async threads, where it can hang alone.
+pub(super) async fn encoded(
+    encoder: Option<&Arc<dyn ToolResultEncoder>>,
+    value: ReplyValue,
+) -> Result<(Value, String), ToolError> {
+    let value = value.into_inner().map_err(|error| failed(error.message))?;
+    let Some(encoder) = encoder.cloned() else {
+        return encode(&JsonEncoder, value);
+    };
+    match Owned::blocking(move || encode(&*encoder, value)).await {
+        Ok(encoded) => encoded,
+        Err(error) => Err(joined(error)),
+    }
+}
+
+fn encode(encoder: &dyn ToolResultEncoder, value: Value) -> Result<(Value, String), ToolError> {
+    match caught(|| encoder.encode(&value)) {
+        Ok(Ok(content)) => Ok((value, content)),
+        Ok(Err(error)) => Err(failed(error.message)),
+        Err(panic) => Err(failed(panic)),
+    }
+}
+
+fn failed(cause: String) -> ToolError {
+    let message = "the value could not be made into text";
+    ToolError::new(ToolReason::EncodingFailed, message).cause(cause)
+}
+
+/// The text of a failure as the caller's encoder has it; `None` when the stable form is to be used.
+pub(super) async fn failure_text(
+    encoder: Arc<dyn ToolResultEncoder>,
+    failure: Arc<ToolFailure>,
+    report: CallFailure,
+) -> Option<String> {
+    let encode = move || caught(|| encoder.encode_failure(&failure, &report));
+    Owned::blocking(encode).await.ok()?.ok()?.ok()
+}

@@ -1,0 +1,43 @@
+//! What a process replied.
+
+use allm_core::{ToolError, ToolReason, ToolReply};
+use serde_json::Value;
+
+use super::super::executor::exited;
+use super::super::panic::cut;
+use super::child::Said;
+
+/// How much of an offending text a cause holds, in bytes.
+const MAX_CAUSE: usize = 4_096;
+
+/// The reply in what a process said.
+pub(super) fn read(said: &Said, max_output: usize) -> Result<ToolReply, ToolError> {
+    if said.too_much {
+        let cause = format!("it said more than {max_output} bytes");
+        return Err(invalid("the reply is too long", cause));
+    }
+    match serde_json::from_slice::<Value>(&said.stdout) {
+        Ok(value) => ToolReply::from_json(value).map_err(|mut error| {
+            if let Some(cause) = &mut error.cause {
+                cause.message = cut(std::mem::take(&mut cause.message), MAX_CAUSE);
+            }
+            error
+        }),
+        // Half a reply of a process that died is none.
+        Err(_) if !said.status.success() || said.stdout.trim_ascii().is_empty() => {
+            let stderr = said.stderr.trim();
+            Err(exited(&format!("{}; {stderr}", said.status)))
+        }
+        Err(_) => {
+            let text = String::from_utf8_lossy(&said.stdout).into_owned();
+            Err(invalid(
+                "the reply is not one JSON value",
+                cut(text, MAX_CAUSE),
+            ))
+        }
+    }
+}
+
+fn invalid(message: &str, cause: String) -> ToolError {
+    ToolError::new(ToolReason::InvalidReturn, message).cause(cause)
+}

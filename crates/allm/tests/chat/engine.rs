@@ -1,0 +1,248 @@
+//! The engine: models, levels, gates.
+
+use allm::{
+    ApiKey, BoxFuture, Engine, EngineReason, Fake, KeyError, KeyRequest, KeySource, KeyUse,
+    Request, RetryPolicy, Setting, Thread, Tool,
+};
+use serde_json::json;
+
+use super::{builder, engine, text};
+
+fn named(name: &str) -> Fake {
+    Fake::named(name).always(text("x"))
+}
+
+#[test]
+fn c3_c4_c5_c6_models_are_resolved_and_never_guessed() {
+    let one = Engine::builder().provider(named("openai"));
+    let error = one.model("llama3:8b").build().expect_err("unknown");
+    assert_eq!(error.reason, EngineReason::UnknownProvider);
+    assert!(
+        error.message.contains("ollama:llama3:8b"),
+        "{}",
+        error.message
+    );
+    let two = || {
+        Engine::builder()
+            .provider(named("openai"))
+            .provider(named("other"))
+    };
+    for model in ["gpt-4.1", "claude-x", "gemini-y"] {
+        let error = two().model(model).build().expect_err("ambiguous");
+        assert_eq!(error.reason, EngineReason::AmbiguousProvider);
+    }
+    assert!(
+        two()
+            .default_provider("other")
+            .model("gpt-4.1")
+            .build()
+            .is_ok()
+    );
+    assert!(
+        Engine::builder()
+            .provider(named("openai"))
+            .model("gpt-4.1")
+            .build()
+            .is_ok()
+    );
+    for model in [":gpt", "openai:", "open ai:x", "OpenAI:x", "openai:a\nb"] {
+        let error = two().model(model).build().expect_err("invalid");
+        assert_eq!(error.reason, EngineReason::InvalidModel, "{model:?}");
+    }
+}
+
+#[tokio::test]
+async fn c8_c94_the_order_of_the_gates() {
+    let fake = Fake::new().with_key_use(KeyUse::Required);
+    let no_model = Engine::builder()
+        .provider(fake.clone())
+        .build()
+        .expect("valid");
+    let error = no_model.chat(Thread::new()).await.expect_err("no model");
+    assert_eq!(error.reason(), "no_model");
+    let engine = Engine::builder()
+        .provider(fake.clone())
+        .model("fake:x")
+        .build()
+        .expect("valid");
+    let error = engine.chat(Thread::new()).await.expect_err("no messages");
+    assert_eq!(error.reason(), "invalid_thread");
+    let error = engine.chat("hi").await.expect_err("no key");
+    assert_eq!(error.reason(), "missing_key");
+    fake.assert_calls(0);
+}
+
+#[tokio::test]
+async fn c84_c85_call_beats_request_beats_engine_and_off_beats_all() {
+    let fake = Fake::new().always(text("x"));
+    let engine = Engine::builder()
+        .provider(fake.clone())
+        .model("fake:engine")
+        .temperature(0.1)
+        .max_tokens(1)
+        .build()
+        .expect("valid");
+    let sent = || fake.last_request().expect("a request");
+    let _ = engine.generate("hi").await.expect("an answer");
+    assert_eq!(
+        (sent().temperature, sent().max_tokens),
+        (Some(0.1), Some(1))
+    );
+    let request = || Request {
+        temperature: Some(0.2),
+        ..Request::new("hi")
+    };
+    let _ = engine.chat(request()).await.expect("a result");
+    assert_eq!(
+        (sent().temperature, sent().max_tokens),
+        (Some(0.2), Some(1))
+    );
+    let _ = engine
+        .step(request())
+        .temperature(0.3)
+        .model("fake:call")
+        .await
+        .expect("a step");
+    assert_eq!(sent().temperature, Some(0.3));
+    assert_eq!(
+        sent().model.as_ref().map(|model| model.model.clone()),
+        Some("call".to_owned())
+    );
+    let _ = engine
+        .generate(request())
+        .off(Setting::Temperature)
+        .await
+        .expect("an answer");
+    assert_eq!(sent().temperature, None);
+}
+
+#[tokio::test]
+async fn c86_l13_l14_tools_are_merged_by_name() {
+    let tool = |name: &str, description: &str| Tool::new(name, description, json!({}));
+    let fake = Fake::new().always(text("x"));
+    let engine = Engine::builder()
+        .provider(fake.clone())
+        .model("fake:x")
+        .tools([tool("a", "1"), tool("b", "1"), tool("c", "1")])
+        .build()
+        .expect("valid");
+    let names = || -> Vec<String> {
+        let request = fake.last_request().expect("a request");
+        let specs = request.tools.iter();
+        specs
+            .map(|spec| match spec {
+                allm::ToolSpec::Function(f) => format!("{}{}", f.name, f.description),
+                spec => format!("{spec:?}"),
+            })
+            .collect()
+    };
+    let _ = engine
+        .chat("hi")
+        .tools([tool("b", "2"), tool("d", "2")])
+        .await
+        .expect("a result");
+    assert_eq!(names(), ["a1", "b2", "c1", "d2"]);
+    let _ = engine
+        .chat("hi")
+        .tools(Vec::<Tool>::new())
+        .await
+        .expect("a result");
+    assert_eq!(names(), ["a1", "b1", "c1"]);
+    let _ = engine
+        .chat("hi")
+        .only_tools([tool("d", "2")])
+        .await
+        .expect("a result");
+    assert_eq!(names(), ["d2"]);
+    let _ = engine.chat("hi").no_tools().await.expect("a result");
+    assert_eq!(names(), Vec::<String>::new());
+}
+
+#[test]
+fn l12_two_tools_of_one_name_are_refused_when_the_engine_is_built() {
+    // The same name again replaces; two in one list of a level are one, so only a clash with the library's own is left.
+    let fake = Fake::new();
+    let compact = Tool::new("x", "Does x.", json!({})).compact();
+    let own = Tool::new("tool_help", "", json!({}));
+    let error = builder(&fake)
+        .tool(compact)
+        .tool(own)
+        .build()
+        .expect_err("a clash");
+    assert!(
+        error.message.contains("duplicate_name"),
+        "{}",
+        error.message
+    );
+}
+
+struct Asked(std::sync::Mutex<Vec<u32>>);
+
+impl KeySource for &'static Asked {
+    fn key(&self, ask: KeyRequest) -> BoxFuture<'_, Result<Option<ApiKey>, KeyError>> {
+        self.0.lock().expect("not poisoned").push(ask.attempt);
+        Box::pin(async { Ok(ApiKey::new("secret-key-123").expect("a key")) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c101_a_key_source_is_asked_once_per_attempt() {
+    static ASKED: Asked = Asked(std::sync::Mutex::new(Vec::new()));
+    let fake = Fake::new()
+        .with_key_use(KeyUse::Required)
+        .reply(allm::Script::new().fail(allm::AdapterReason::RateLimited))
+        .reply(text("x"));
+    let engine = Engine::builder()
+        .provider(fake.clone())
+        .model("fake:x")
+        .key_source(&ASKED)
+        .build()
+        .expect("valid");
+    let _ = engine.generate("hi").await.expect("an answer");
+    assert_eq!(*ASKED.0.lock().expect("not poisoned"), [1, 2]);
+    assert!(fake.calls().iter().all(|call| call.key_used));
+    let shown = format!("{engine:?} {:?}", engine.chat("hi"));
+    assert!(!shown.contains("secret-key"));
+}
+
+#[tokio::test]
+async fn c92_a_derived_engine_leaves_the_first_as_it_is() {
+    let fake = Fake::new().always(text("x"));
+    let first = engine(&fake);
+    let second = first
+        .with(|builder| builder.temperature(1.0).retry(RetryPolicy::none()))
+        .expect("valid");
+    let _ = second.generate("hi").await.expect("an answer");
+    assert_eq!(
+        fake.last_request().expect("a request").temperature,
+        Some(1.0)
+    );
+    let _ = first.generate("hi").await.expect("an answer");
+    assert_eq!(fake.last_request().expect("a request").temperature, None);
+}
+
+#[tokio::test]
+async fn c59_request_ids() {
+    let fake = Fake::new().always(text("x"));
+    let engine = engine(&fake);
+    let one = engine
+        .generate("hi")
+        .await
+        .expect("an answer")
+        .request_id
+        .expect("an id");
+    let two = engine
+        .generate("hi")
+        .await
+        .expect("an answer")
+        .request_id
+        .expect("an id");
+    assert_eq!(one.as_str().len(), 22);
+    assert!(
+        one != two
+            && one
+                .as_str()
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+    );
+}

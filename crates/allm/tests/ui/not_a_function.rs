@@ -1,0 +1,16 @@
+use allm::tool;
+
+#[tool]
+pub struct Weather {
+    city: String,
+}
+
+#[tool]
+const CITY: &str = "Rome";
+
+trait Forecast {
+    #[tool]
+    async fn forecast(city: String) -> Result<String, String>;
+}
+
+fn main() {}
