@@ -230,3 +230,27 @@ fn l206_an_error_event_holds_kind_reason_message_and_metadata_and_no_cause() {
     });
     assert_eq!(written(&event), expected);
 }
+
+#[test]
+fn c51_a_streamed_answer_has_its_ids_its_model_and_the_providers_own_word() {
+    let started = Event::MessageStarted(Box::new(MessageStarted {
+        message: Message::assistant(vec![]),
+        request_id: "ours".into(),
+        response_id: Some("early".into()),
+        model: Some("asked-for".to_owned()),
+    }));
+    let end = Event::MessageCompleted(Box::new(MessageCompleted {
+        finish_reason: Some(FinishReason::Stop),
+        raw_finish_reason: Some("end_turn".to_owned()),
+        response_id: Some("late".into()),
+        model: Some("answered".to_owned()),
+        provider_request_id: Some("req_1".to_owned()),
+        ..MessageCompleted::new(Message::assistant("hi"))
+    }));
+    let response = folded(&[started, text("hi"), end]).response();
+    assert_eq!(response.id, Some("late".into()));
+    assert_eq!(response.request_id, Some("ours".into()));
+    assert_eq!(response.model.as_deref(), Some("answered"));
+    assert_eq!(response.raw_finish_reason.as_deref(), Some("end_turn"));
+    assert_eq!(response.provider_request_id.as_deref(), Some("req_1"));
+}

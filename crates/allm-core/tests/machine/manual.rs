@@ -145,3 +145,60 @@ fn l202_a_failing_auto_call_beside_a_manual_one() {
     assert_eq!(ran.reason(), "manual_tool_calls");
     assert!(ran.step(0).tool_results.get(0).expect("one").is_error);
 }
+
+#[test]
+fn l66_manual_calls_are_surfaced_unchecked() {
+    let malformed = || {
+        let mut list = call_list(&["m"]);
+        list[0].raw = "{\"x\": ".into();
+        Answer::Message(Reply {
+            calls: list,
+            ..Reply::default()
+        })
+    };
+    for setup in [setup(tools(&["m"])), manual(RunKind::Chat)] {
+        let ran = ran(setup, [malformed()]);
+        assert_eq!(ran.reason(), "manual_tool_calls");
+        let call = &ran.step(0).response.tool_calls()[0];
+        assert_eq!(
+            (&call.arguments, call.raw_arguments.as_str()),
+            (&None, "{\"x\": ")
+        );
+    }
+}
+
+#[test]
+fn l201_a_manual_tool_is_never_given_out_to_be_run() {
+    let mut sim = Sim::new(setup(tools(&["a", "m"])), [calls(&["m", "a", "m"])]);
+    sim.step();
+    let allm_core::run::Command::RunTools(given) = sim.run.command() else {
+        panic!("tools to run")
+    };
+    let names: Vec<&str> = given.iter().map(|call| call.call.name.as_str()).collect();
+    assert_eq!(names, ["a"]);
+}
+
+#[test]
+fn l241_tool_help_beside_manual_and_failing_calls_and_in_manual_mode() {
+    let with_compact = |mut setup: RunSetup| {
+        setup.tools[0].compact = true;
+        setup
+    };
+    let names = ["tool_help", "m", "a"];
+    let mixed = Sim::new(with_compact(setup(tools(&["a", "m"]))), [calls(&names)])
+        .tools(|call| {
+            if call.call.name == "a" {
+                fails()
+            } else {
+                ok("help")
+            }
+        })
+        .ran();
+    assert_eq!(mixed.reason(), "manual_tool_calls");
+    assert_eq!(mixed.step(0).tool_results.len(), 2);
+    let by_hand = ran(with_compact(manual(RunKind::Chat)), [calls(&names)]);
+    assert_eq!(
+        unanswered(&by_hand.result().thread.messages),
+        ["c0", "c1", "c2"]
+    );
+}

@@ -308,3 +308,95 @@ async fn l178_what_a_chat_can_be_about() {
     );
     let _ = echo();
 }
+
+#[tokio::test]
+async fn l192_generate_never_runs_a_tool_and_sends_full_schemas() {
+    let fake = Fake::new().reply(call("x"));
+    let compact = Tool::new(
+        "x",
+        "Does x.",
+        json!({"type": "object", "properties": {"n": {}}}),
+    )
+    .compact()
+    .handler(|_: Map| async { Err::<(), _>("it ran") });
+    let engine = builder(&fake).tool(compact).build().expect("valid");
+    let response = engine.generate("hi").await.expect("an answer");
+    assert_eq!(response.tool_calls().len(), 1);
+    let request = fake.last_request().expect("a request");
+    let names: Vec<_> = request
+        .tools
+        .iter()
+        .filter_map(|spec| spec.name())
+        .collect();
+    assert_eq!(names.len(), 3, "no tool_help: {names:?}");
+}
+
+#[tokio::test]
+async fn l190_a_calls_mode_beats_the_engines() {
+    let fake = Fake::new()
+        .reply(call("a"))
+        .reply(call("a"))
+        .reply(text("done"));
+    let engine = builder(&fake).mode(Mode::Manual).build().expect("valid");
+    let manual = engine.chat("hi").await.expect("a result");
+    assert_eq!(manual.halted_reason, HaltReason::ManualToolCalls);
+    let auto = engine.chat("hi").mode(Mode::Auto).await.expect("a result");
+    assert_eq!(auto.text(), "done");
+}
+
+#[tokio::test]
+async fn l213_the_next_call_is_made_only_when_step_completed_was_taken() {
+    let fake = Fake::new().always(call("a"));
+    let mut events = engine(&fake).chat("hi").stream();
+    fake.assert_calls(0);
+    while let Some(event) = events.next().await {
+        if event.tag() == "step_completed" {
+            break;
+        }
+    }
+    fake.assert_calls(1);
+}
+
+#[tokio::test]
+async fn l214_the_observer_sees_what_the_provider_said_filtered_or_not() {
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
+    let fake = Fake::new()
+        .reply(Script::new().text("t").call("a", json!({})))
+        .reply(text("x"));
+    let chat = engine(&fake)
+        .chat("hi")
+        .without_text_deltas()
+        .on_event(move |event| sink.lock().expect("not poisoned").push(event.tag()));
+    let events = chat.stream().collect().await;
+    let seen = seen.lock().expect("not poisoned");
+    assert!(seen.contains(&"text_delta") && !tags(&events).contains(&"text_delta"));
+    let own = [
+        "tool_execution_started",
+        "tool_result_encoded",
+        "step_completed",
+        "chat_completed",
+    ];
+    assert!(own.iter().all(|tag| !seen.contains(tag)));
+}
+
+#[tokio::test]
+async fn l208_progress_arrives_between_started_and_completed() {
+    let reporting =
+        Tool::new("p", "", json!({})).handler(|_: Map, context: ToolContext| async move {
+            context.progress(allm::Progress {
+                progress: Some(1.0),
+                total: Some(4.0),
+                message: Some("asking".to_owned()),
+            });
+            tokio::task::yield_now().await;
+            Ok::<_, String>("done")
+        });
+    let fake = Fake::new().reply(call("p")).reply(text("x"));
+    let engine = builder(&fake).tool(reporting).build().expect("valid");
+    let events = engine.chat("hi").stream().collect().await;
+    let tags = tags(&events);
+    let place = |tag: &str| tags.iter().position(|found| *found == tag).expect(tag);
+    assert!(place("tool_execution_started") < place("tool_progress"));
+    assert!(place("tool_progress") < place("tool_execution_completed"));
+}
