@@ -32,7 +32,7 @@ use settings::Settings;
 /// use allm::{Engine, Fake, Script};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-/// let fake = Fake::new().reply(Script::text("Sunny."));
+/// let fake = Fake::new().reply(Script::new().text("Sunny."));
 /// let engine = Engine::builder().provider(fake).model("fake:any").build()?;
 /// let answer = engine.chat("Weather in Boston?").await?;
 /// assert_eq!(answer.text(), "Sunny.");
