@@ -1,6 +1,8 @@
 //! Details of behaviours that other tests show in the large.
 
-use allm_core::run::{Budgets, Command, Finalize, Input, RunSetup, ToolOutcome, UnknownTools};
+use allm_core::run::{
+    Budgets, Command, Finalize, Input, RunOptions, RunSetup, ToolOutcome, UnknownTools,
+};
 use allm_core::{
     AskUserRequested, Event, Message, Origin, ParallelCalls, ProviderTool, RawJson, Response,
     ResponseFormat, ToolCall, ToolSpec, Usage,
@@ -148,4 +150,22 @@ fn l186_an_error_of_the_provider_closes_every_named_call() {
     let calls = [("c0", "a"), ("c1", "m")].map(|(id, name)| ToolCall::new(id, name, "{}"));
     assert_eq!(ran.step(0).response.tool_calls(), calls);
     assert!(ran.run.open_calls().is_empty());
+}
+
+#[test]
+fn l188_no_setting_of_the_loop_is_in_the_request() {
+    let loop_settings = RunOptions {
+        max_turns: 3,
+        unknown_tools: UnknownTools::TellModel,
+        ..RunOptions::default()
+    };
+    let ran = ran(options(loop_settings, tools(&["a"])), [text("x")]);
+    let request = serde_json::to_value(&ran.requests[0]).expect("JSON");
+    let keys: Vec<&str> = request
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(keys, ["messages", "tools"]);
 }
