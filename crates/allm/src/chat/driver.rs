@@ -96,7 +96,7 @@ impl RunDriver {
         runner.cancel = own.clone();
         let run_deadline = started.run.options().deadlines.run;
         Ok(Self {
-            tools: plan.tool_set()?,
+            tools: plan.tool_set(),
             halt_when: plan.settings.halt_when.get(),
             shows: Shows::of(&plan),
             queue: started.events.into(),

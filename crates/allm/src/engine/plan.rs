@@ -32,6 +32,7 @@ pub(crate) struct Plan {
     /// What is sent besides messages and tools.
     request: Request,
     tools: Vec<Tool>,
+    tool_set: ToolSet,
     built_in: Vec<ToolSpec>,
 }
 
@@ -56,7 +57,7 @@ impl Plan {
         let text = settings.model.get().ok_or_else(no_model)?;
         let (adapter, model) = engine.0.providers.resolve(&text)?;
         let (tools, built_in) = settings.tools.split();
-        check_tools(&tools)?;
+        let tool_set = check_tools(&tools)?;
         let mut request = settings.to_request();
         request.model = Some(model.clone());
         if let (Some(cache), Some(session)) = (&mut request.prompt_cache, settings.session_id.get())
@@ -81,6 +82,7 @@ impl Plan {
             thread,
             request,
             tools,
+            tool_set,
             built_in,
         })
     }
@@ -151,8 +153,8 @@ impl Plan {
     }
 
     /// The tools of the run with their validators.
-    pub(crate) fn tool_set(&self) -> Result<ToolSet, ValidationError> {
-        ToolSet::new(&self.tools)
+    pub(crate) fn tool_set(&self) -> ToolSet {
+        self.tool_set.clone()
     }
 
     /// What the tool runner follows.
@@ -249,15 +251,15 @@ fn check_settings(settings: &Settings, kind: CallKind) -> Result<(), ValidationE
     faults.finish()
 }
 
-/// Every fault of a list of tools, in one error.
-pub(crate) fn check_tools(tools: &[Tool]) -> Result<(), ValidationError> {
+/// The tools of a list with their validators, or every fault of it in one error.
+pub(crate) fn check_tools(tools: &[Tool]) -> Result<ToolSet, ValidationError> {
     let mut faults = match validate::tools(tools) {
         Ok(()) => Vec::new(),
         Err(error) => error.faults,
     };
     faults.extend(compact::check(tools));
     if faults.is_empty() {
-        ToolSet::new(tools).map(drop)
+        ToolSet::new(tools)
     } else {
         Err(ValidationError::new(ValidationReason::InvalidTool, faults))
     }
