@@ -26,7 +26,17 @@ use crate::future::BoxFuture;
 pub struct ApiKey(Arc<Secret>);
 
 /// A text whose memory is overwritten when it is dropped.
-struct Secret(String);
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
 
 impl Drop for Secret {
     fn drop(&mut self) {

@@ -13,6 +13,7 @@
 //! | the tool loop as a value | [`run`] |
 //! | tools as stubs, and their help | [`compact`] |
 //! | what the model sees of a result or a failure | [`encode`] |
+//! | secrets out of what others wrote | [`Redactor`] |
 //! | what others implement | [`Adapter`], [`ToolHandler`], [`ToolExecutor`], [`ToolResultEncoder`], [`KeySource`], [`SessionStore`] |
 
 pub mod adapter;
@@ -31,6 +32,7 @@ pub mod json;
 pub mod keys;
 pub mod limits;
 mod path;
+pub mod redact;
 pub mod run;
 pub mod store;
 pub mod timeouts;
@@ -55,6 +57,7 @@ pub use json::RawJson;
 pub use keys::{ApiKey, KeyRequest, KeySource, environment_names};
 pub use limits::AWAITING_USER;
 pub use path::{InvalidPath, Path, Segment};
+pub use redact::Redactor;
 pub use run::Run;
 pub use store::SessionStore;
 pub use timeouts::Timeouts;

@@ -1,0 +1,232 @@
+//! Keeps secrets out of what others wrote.
+
+mod shapes;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use serde_json::Value;
+
+use crate::error::{Cause, Error, Failure};
+use crate::keys::{ApiKey, Secret};
+
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "[REDACTED]";
+
+/// Takes secrets out of a text before it enters an error, a warning, a span or a file.
+///
+/// Secrets are the keys it was given, also URL-encoded and inside base64; `Bearer` and what follows it; and whatever
+/// begins like a key of a known provider.
+///
+/// ```
+/// use allm_core::{ApiKey, Redactor};
+///
+/// let key = ApiKey::new("my own key")?.expect("a key");
+/// let redactor = Redactor::new().with_key(&key);
+/// assert_eq!(redactor.text("bad key: my own key"), "bad key: [REDACTED]");
+/// assert_eq!(redactor.text("bad key: sk-abcdefgh."), "bad key: [REDACTED].");
+/// assert_eq!(redactor.text("task-abcdefgh is unknown"), "task-abcdefgh is unknown");
+/// # Ok::<(), allm_core::EngineError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Redactor {
+    /// The keys as they are and URL-encoded.
+    plain: Vec<std::sync::Arc<Secret>>,
+    /// What every base64 text that holds a key has in it.
+    encoded: Vec<std::sync::Arc<Secret>>,
+}
+
+/// Encoded forms of shorter keys would be found everywhere.
+const SHORTEST_ENCODED: usize = 6;
+
+impl Redactor {
+    /// A redactor that knows only what keys look like.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With a key that must not be seen either.
+    #[must_use]
+    pub fn with_key(mut self, key: &ApiKey) -> Self {
+        let key = key.expose();
+        self.keep(key.to_owned());
+        let url = url_encoded(key);
+        if url != key {
+            self.keep(url.to_ascii_lowercase());
+            self.keep(url);
+        }
+        if key.len() >= SHORTEST_ENCODED {
+            for place in 0..3 {
+                self.encoded
+                    .extend(cores(key, place).map(|core| Secret::new(core).into()));
+            }
+        }
+        self
+    }
+
+    fn keep(&mut self, text: String) {
+        self.plain.push(Secret::new(text).into());
+    }
+
+    /// The text without secrets.
+    #[must_use]
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let found = self.find(text);
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut clean = String::with_capacity(text.len());
+        let mut from = 0;
+        for range in found {
+            clean.push_str(text.get(from..range.start).unwrap_or_default());
+            clean.push_str(REDACTED);
+            from = range.end;
+        }
+        clean.push_str(text.get(from..).unwrap_or_default());
+        Cow::Owned(clean)
+    }
+
+    /// Where the secrets are, in order and apart from each other.
+    fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = shapes::find(text);
+        for secret in &self.plain {
+            let secret = secret.expose();
+            found.extend(
+                text.match_indices(secret)
+                    .map(|(at, _)| at..at + secret.len()),
+            );
+        }
+        for core in &self.encoded {
+            let core = core.expose();
+            let whole = |(at, _)| shapes::base64_word(text, at..at + core.len());
+            found.extend(text.match_indices(core).map(whole));
+        }
+        found.sort_unstable_by_key(|range| range.start);
+        found.dedup_by(|next, last| {
+            let same = next.start <= last.end;
+            if same {
+                last.end = last.end.max(next.end);
+            }
+            same
+        });
+        found
+    }
+
+    /// Takes secrets out of a text in place.
+    pub fn clean(&self, text: &mut String) {
+        if let Cow::Owned(clean) = self.text(text) {
+            *text = clean;
+        }
+    }
+
+    /// Takes secrets out of every text in a value, the keys of objects included.
+    pub fn clean_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.clean(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.clean_value(value)),
+            Value::Object(map) => self.clean_map(map),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn clean_map(&self, map: &mut serde_json::Map<String, Value>) {
+        if map.keys().any(|key| !self.find(key).is_empty()) {
+            let entries = std::mem::take(map).into_iter();
+            *map = entries
+                .map(|(key, value)| (self.text(&key).into_owned(), value))
+                .collect();
+        }
+        map.values_mut().for_each(|value| self.clean_value(value));
+    }
+
+    /// Takes secrets out of a failure.
+    pub fn clean_failure(&self, failure: &mut Failure) {
+        self.clean(&mut failure.message);
+        self.clean_map(&mut failure.metadata);
+    }
+
+    /// Takes secrets out of an error and all it came from.
+    pub fn clean_error(&self, error: &mut Error) {
+        match error {
+            Error::Engine(error) => {
+                self.clean(&mut error.message);
+                self.clean_map(&mut error.metadata);
+                self.clean_cause(error.cause.as_mut());
+            }
+            Error::Adapter(error) => {
+                self.clean(&mut error.message);
+                let texts = [
+                    &mut error.provider_code,
+                    &mut error.provider_type,
+                    &mut error.param,
+                    &mut error.provider_request_id,
+                ];
+                for text in texts.into_iter().flatten() {
+                    self.clean(text);
+                }
+                self.clean_map(&mut error.details);
+                self.clean_cause(error.cause.as_mut());
+            }
+            Error::Stream(error) => {
+                self.clean(&mut error.message);
+                self.clean_cause(error.cause.as_mut());
+            }
+            Error::Tool(error) => {
+                self.clean(&mut error.message);
+                self.clean_map(&mut error.metadata);
+                self.clean_cause(error.cause.as_mut());
+            }
+            Error::Interrupted(interrupted) => self.clean_error(&mut interrupted.source),
+            // What these say is our own.
+            Error::Validation(_) | Error::Json(_) | Error::Unfinished(_) => {}
+        }
+    }
+
+    fn clean_cause(&self, cause: Option<&mut Cause>) {
+        let mut next = cause;
+        while let Some(cause) = next {
+            self.clean(&mut cause.message);
+            next = cause.source.as_deref_mut();
+        }
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor(***)")
+    }
+}
+
+/// All but the unreserved characters as `%XX`.
+fn url_encoded(text: &str) -> String {
+    use fmt::Write as _;
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => drop(write!(encoded, "%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// What stands in every base64 text that holds the key at a place of this remainder by 3: the characters that depend
+/// on nothing before or after it.
+fn cores(key: &str, place: usize) -> impl Iterator<Item = String> {
+    let mut bytes = vec![0; place];
+    bytes.extend_from_slice(key.as_bytes());
+    let first = (place * 8).div_ceil(6);
+    let last = bytes.len() * 8 / 6;
+    [
+        STANDARD_NO_PAD.encode(&bytes),
+        URL_SAFE_NO_PAD.encode(&bytes),
+    ]
+    .into_iter()
+    .filter_map(move |text| text.get(first..last).map(str::to_owned))
+}
