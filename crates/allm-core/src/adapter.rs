@@ -43,6 +43,26 @@ pub enum KeyUse {
     Never,
 }
 
+/// Where a provider is, for telemetry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Server {
+    /// The host.
+    pub address: String,
+    /// The port, when it is known.
+    pub port: Option<u16>,
+}
+
+impl Server {
+    /// A host and its port.
+    pub fn new(address: impl Into<String>, port: Option<u16>) -> Self {
+        Self {
+            address: address.into(),
+            port,
+        }
+    }
+}
+
 /// One attempt at a model call, with every setting resolved.
 ///
 /// `Debug` shows no key, no value of a header or of the query, and nothing of the messages.
@@ -140,6 +160,11 @@ pub trait Adapter: Send + Sync {
     fn capabilities(&self, model: &str) -> Capabilities {
         let _ = model;
         Capabilities::default()
+    }
+
+    /// Where the provider is; `None` when it is in this process.
+    fn server(&self) -> Option<Server> {
+        None
     }
 
     /// Whether the provider is called with a key.

@@ -38,7 +38,7 @@ pub mod store;
 pub mod timeouts;
 pub mod validate;
 
-pub use adapter::{Adapter, KeyUse, ModelCall, RawBody, RawChunks};
+pub use adapter::{Adapter, KeyUse, ModelCall, RawBody, RawChunks, Server};
 pub use cancel::{CancelToken, Cancelled};
 pub use capability::{Capabilities, Passes, Support};
 pub use compact::tool_help_answer;

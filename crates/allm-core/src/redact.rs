@@ -155,7 +155,10 @@ impl Redactor {
             Error::Engine(error) => {
                 self.clean(&mut error.message);
                 self.clean_map(&mut error.metadata);
-                self.clean_cause(error.cause.as_mut());
+                error
+                    .cause
+                    .iter_mut()
+                    .for_each(|cause| self.clean_cause(cause));
             }
             Error::Adapter(error) => {
                 self.clean(&mut error.message);
@@ -169,16 +172,25 @@ impl Redactor {
                     self.clean(text);
                 }
                 self.clean_map(&mut error.details);
-                self.clean_cause(error.cause.as_mut());
+                error
+                    .cause
+                    .iter_mut()
+                    .for_each(|cause| self.clean_cause(cause));
             }
             Error::Stream(error) => {
                 self.clean(&mut error.message);
-                self.clean_cause(error.cause.as_mut());
+                error
+                    .cause
+                    .iter_mut()
+                    .for_each(|cause| self.clean_cause(cause));
             }
             Error::Tool(error) => {
                 self.clean(&mut error.message);
                 self.clean_map(&mut error.metadata);
-                self.clean_cause(error.cause.as_mut());
+                error
+                    .cause
+                    .iter_mut()
+                    .for_each(|cause| self.clean_cause(cause));
             }
             Error::Interrupted(interrupted) => self.clean_error(&mut interrupted.source),
             // What these say is our own.
@@ -186,8 +198,9 @@ impl Redactor {
         }
     }
 
-    fn clean_cause(&self, cause: Option<&mut Cause>) {
-        let mut next = cause;
+    /// Takes secrets out of a cause and all it came from.
+    pub fn clean_cause(&self, cause: &mut Cause) {
+        let mut next = Some(cause);
         while let Some(cause) = next {
             self.clean(&mut cause.message);
             next = cause.source.as_deref_mut();

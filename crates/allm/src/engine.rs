@@ -21,6 +21,7 @@ use allm_core::{
 use crate::IntoTool;
 use crate::chat::input::Input;
 use crate::chat::{Chat, Generate, Step};
+use crate::telemetry::Metrics;
 use keys::{DotEnv, KeyChain};
 use models::Providers;
 use setters::setters;
@@ -51,6 +52,7 @@ pub(crate) struct Parts {
     pub(crate) keys: KeyChain,
     pub(crate) catalog: BTreeMap<ModelRef, Capabilities>,
     pub(crate) prices: Option<PriceList>,
+    pub(crate) metrics: Option<Arc<dyn Metrics>>,
 }
 
 impl Engine {
@@ -152,6 +154,12 @@ impl EngineBuilder {
     /// What tokens cost.
     pub fn prices(mut self, prices: PriceList) -> Self {
         self.parts.prices = Some(prices);
+        self
+    }
+
+    /// Takes numbers about every model call.
+    pub fn metrics(mut self, metrics: impl Metrics + 'static) -> Self {
+        self.parts.metrics = Some(Arc::new(metrics));
         self
     }
 

@@ -9,6 +9,7 @@ mod into_tool;
 mod panics;
 mod providers;
 mod random;
+pub mod telemetry;
 mod tools;
 
 pub use allm_core::*;

@@ -21,6 +21,8 @@ use crate::engine::level::Level;
 use crate::engine::plan::{CallKind, Plan};
 use crate::engine::setters::setters;
 use crate::engine::settings::Settings;
+use crate::telemetry::model_call::ModelCallSpan;
+use crate::telemetry::run::RunSpans;
 
 macro_rules! call {
     ($(#[$doc:meta])* $name:ident, $kind:expr) => {
@@ -170,7 +172,11 @@ impl<D: Stream<Item = Event> + Unpin> Stream for Lazy<D> {
 
 impl Generate {
     fn driver(self) -> Lazy<GenerateDriver> {
-        Lazy::new(move || GenerateDriver::start(self.plan()?, self.cancel.clone()))
+        Lazy::new(move || {
+            let plan = self.plan();
+            plan.and_then(|plan| GenerateDriver::start(plan, self.cancel.clone()))
+                .inspect_err(ModelCallSpan::refused_early)
+        })
     }
 
     /// The events of the call, ending with `message_completed` or `error`.
@@ -200,7 +206,11 @@ impl IntoFuture for Generate {
 
 impl Step {
     fn driver(self) -> Lazy<RunDriver> {
-        Lazy::new(move || RunDriver::start(self.plan()?, RunKind::Step, self.cancel.clone()))
+        Lazy::new(move || {
+            let plan = self.plan();
+            plan.and_then(|plan| RunDriver::start(plan, RunKind::Step, self.cancel.clone()))
+                .inspect_err(RunSpans::refused)
+        })
     }
 
     /// The events of the turn, ending with `step_completed`.
@@ -221,7 +231,11 @@ impl IntoFuture for Step {
 
 impl Chat {
     fn driver(self) -> Lazy<RunDriver> {
-        Lazy::new(move || RunDriver::start(self.plan()?, RunKind::Chat, self.cancel.clone()))
+        Lazy::new(move || {
+            let plan = self.plan();
+            plan.and_then(|plan| RunDriver::start(plan, RunKind::Chat, self.cancel.clone()))
+                .inspect_err(RunSpans::refused)
+        })
     }
 
     /// The events of the run, ending with `chat_completed`.

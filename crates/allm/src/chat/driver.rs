@@ -17,6 +17,7 @@ use tokio::time::{Sleep, sleep};
 use super::model::{ModelStep, ModelTurn};
 use crate::engine::plan::Plan;
 use crate::engine::settings::{HaltWhenFn, Toggle};
+use crate::telemetry::run::RunSpans;
 use crate::tools::{BatchItem, BatchRun, RunnerSettings, ToolSet};
 
 /// Does what the machine says: calls the model, runs the tools, asks the closures, watches the clock.
@@ -37,6 +38,7 @@ pub(crate) struct RunDriver {
     run_deadline: Option<Pin<Box<Sleep>>>,
     /// The typed error of a run that was refused.
     refusal: Option<Error>,
+    spans: RunSpans,
 }
 
 enum Phase {
@@ -91,6 +93,7 @@ impl RunDriver {
             };
             plan.check_request(&call.request, passes)?;
         }
+        let spans = RunSpans::open(&plan.request_id, plan.settings.session_id.get().as_ref());
         let own = CancelToken::new();
         let mut runner = plan.runner_settings();
         runner.cancel = own.clone();
@@ -109,6 +112,7 @@ impl RunDriver {
             turn_deadline: None,
             run_deadline: run_deadline.map(|limit| Box::pin(sleep(limit))),
             refusal: None,
+            spans,
             plan: Arc::new(plan),
         })
     }
@@ -131,26 +135,27 @@ impl RunDriver {
                 let limit = self.run.options().deadlines.turn;
                 self.turn_deadline = limit.map(|limit| Box::pin(sleep(limit)));
                 let call = *call;
-                let turn = ModelTurn::new(
-                    Arc::clone(&self.plan),
-                    call.request,
-                    call.turn,
-                    self.own.child(),
-                );
+                self.spans.begin_step(call.turn);
+                let turn = self.spans.step().in_scope(|| {
+                    let plan = Arc::clone(&self.plan);
+                    ModelTurn::new(plan, call.request, call.turn, self.own.child())
+                });
                 self.phase = Phase::Model(Box::new(turn));
             }
             Command::StopModel => self.apply(RunInput::stopped(None)),
             Command::RunTools(calls) => {
                 let turn = self.run.turn();
                 let settings = Arc::clone(&self.runner);
-                self.phase =
-                    Phase::Tools(BatchRun::start(calls, self.tools.clone(), settings, turn));
+                let tools = self.tools.clone();
+                let step = self.spans.step();
+                let batch = step.in_scope(|| BatchRun::start(calls, tools, settings, turn));
+                self.phase = Phase::Tools(batch);
             }
             Command::AskHaltWhen(step) => {
-                let halt = self
-                    .halt_when
-                    .as_ref()
-                    .is_some_and(|halt_when| halt_when(&step));
+                let halt = self.halt_when.as_ref().is_some_and(|halt_when| {
+                    let _entered = self.spans.run().enter();
+                    halt_when(&step)
+                });
                 let answer = if halt {
                     HaltAnswer::Halt
                 } else {
@@ -159,7 +164,10 @@ impl RunDriver {
                 self.apply(RunInput::HaltWhen(answer));
             }
             // Tools are stopped where they run; the machine knows no other command.
-            Command::StopTools(_) | Command::Finish | _ => self.phase = Phase::Ended,
+            Command::StopTools(_) | Command::Finish | _ => {
+                self.spans.end(&self.run);
+                self.phase = Phase::Ended;
+            }
         }
     }
 
@@ -169,7 +177,7 @@ impl RunDriver {
         let Some(stop) = self.run.stop() else { return };
         match &mut self.phase {
             Phase::Model(turn) => {
-                let partial: Option<Response> = turn.partial();
+                let partial: Option<Response> = turn.stop(stop);
                 self.phase = Phase::Next;
                 self.apply(RunInput::stopped(partial));
             }

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use allm_core::run::Stop;
 use allm_core::{
     CancelToken, Cancelled, Error, Event, Passes, Response, StreamError, StreamReason,
 };
@@ -51,7 +52,7 @@ impl GenerateDriver {
             "the call was cancelled",
         ));
         let event = Event::error(&error);
-        self.end = Some(match self.turn.partial() {
+        self.end = Some(match self.turn.stop(Stop::Cancelled) {
             None => Err(error),
             Some(partial) => {
                 let mut partial = partial;

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use allm_core::run::Repair;
+use allm_core::run::{Repair, Stop};
 use allm_core::{
-    ArgumentLimits, BoxFuture, BoxStream, CancelToken, Error, Event, Fold, KeyRequest, Request,
-    Response, StreamError, StreamReason, limits,
+    ApiKey, ArgumentLimits, BoxFuture, BoxStream, CancelToken, Error, Event, Fold, KeyRequest,
+    Redactor, Request, Response, StreamError, StreamReason, limits,
 };
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout_at};
 
 use crate::engine::plan::Plan;
 use crate::engine::settings::Toggle;
 use crate::random;
+use crate::telemetry::model_call::ModelCallSpan;
+use crate::telemetry::names;
 
 /// One model call while it goes on.
 pub(crate) struct ModelTurn {
@@ -25,6 +27,9 @@ pub(crate) struct ModelTurn {
     /// Whether an event of the provider has come.
     begun: bool,
     limits: Limits,
+    /// Knows the key that the answer was asked with.
+    redactor: Redactor,
+    telemetry: ModelCallSpan,
 }
 
 enum Phase {
@@ -33,7 +38,22 @@ enum Phase {
     Ended,
 }
 
-type Opened = Result<(Event, BoxStream<'static, Event>), Error>;
+type Opened = Result<Answer, Refusal>;
+
+/// An attempt that gave an event.
+struct Answer {
+    first: Event,
+    rest: BoxStream<'static, Event>,
+    attempt: u32,
+    began: Instant,
+    redactor: Redactor,
+}
+
+/// Why no attempt did.
+struct Refusal {
+    error: Error,
+    attempts: u32,
+}
 
 /// What happens in a model call.
 pub(crate) enum ModelStep {
@@ -69,7 +89,9 @@ impl ModelTurn {
                 .unwrap_or(limits::MAX_TOOL_ARGUMENTS),
             ..ArgumentLimits::default()
         };
-        let opening = open(Arc::clone(&plan), Arc::new(request), deadline, cancel);
+        let request = Arc::new(request);
+        let telemetry = ModelCallSpan::open(&plan, &request);
+        let opening = open(Arc::clone(&plan), request, deadline, cancel);
         Self {
             phase: Phase::Opening(Box::pin(opening)),
             repair: Repair::with_limits(turn, arguments),
@@ -81,6 +103,8 @@ impl ModelTurn {
                 last_event: now,
                 timer: None,
             },
+            redactor: Redactor::new(),
+            telemetry,
             plan,
         }
     }
@@ -90,17 +114,42 @@ impl ModelTurn {
         self.begun.then(|| self.fold.response())
     }
 
+    /// Ends the call before its time; gives what has come of the answer.
+    pub(crate) fn stop(&mut self, stop: Stop) -> Option<Response> {
+        self.phase = Phase::Ended;
+        let partial = self.partial();
+        let reason = match stop {
+            Stop::Cancelled => "cancelled",
+            Stop::Deadline(_) => "timeout",
+        };
+        match &partial {
+            Some(response) => self.telemetry.end(response, Some(reason), &self.redactor),
+            None => self.telemetry.stopped(reason),
+        }
+        partial
+    }
+
     pub(crate) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<ModelStep> {
+        let span = self.telemetry.span().clone();
+        let _entered = span.enter();
+        self.poll_inside(cx)
+    }
+
+    fn poll_inside(&mut self, cx: &mut Context<'_>) -> Poll<ModelStep> {
         loop {
             match &mut self.phase {
                 Phase::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
-                    Ok((first, stream)) => {
-                        self.phase = Phase::Reading(stream);
+                    Ok(answer) => {
+                        self.phase = Phase::Reading(answer.rest);
                         self.begun = true;
-                        return Poll::Ready(self.take(first));
+                        self.redactor = answer.redactor;
+                        self.telemetry.opened(answer.attempt, answer.began);
+                        return Poll::Ready(self.take(answer.first));
                     }
-                    Err(error) => {
+                    Err(refusal) => {
                         self.phase = Phase::Ended;
+                        let Refusal { error, attempts } = refusal;
+                        self.telemetry.refused(&error, attempts);
                         return Poll::Ready(ModelStep::Refused(error));
                     }
                 },
@@ -137,9 +186,16 @@ impl ModelTurn {
     /// Repairs, prices, folds and shows an event.
     fn take(&mut self, event: Event) -> ModelStep {
         let mut event = self.repair.event(event);
+        self.redact(&mut event);
         self.price(&mut event);
         self.fold.push(&event);
-        self.limits.last_event = Instant::now();
+        let now = Instant::now();
+        self.limits.last_event = now;
+        self.telemetry.event(&event, now);
+        if self.fold.is_terminated() && self.telemetry.listens() {
+            let response = self.fold.response();
+            self.telemetry.end(&response, None, &self.redactor);
+        }
         let ended = match &event {
             Event::Error(_) => true,
             Event::MessageCompleted(_) => !self.wants_raw(),
@@ -152,6 +208,18 @@ impl ModelTurn {
             on_event(&event);
         }
         ModelStep::Event(event)
+    }
+
+    /// Takes secrets out of what the provider wrote about a failure or a doubt.
+    fn redact(&self, event: &mut Event) {
+        match event {
+            Event::Error(event) => self.redactor.clean_failure(&mut event.error),
+            Event::MessageCompleted(event) => {
+                let details = event.warnings.iter_mut().filter_map(|w| w.detail.as_mut());
+                details.for_each(|detail| self.redactor.clean(detail));
+            }
+            _ => {}
+        }
     }
 
     fn wants_raw(&self) -> bool {
@@ -174,6 +242,14 @@ impl ModelTurn {
         };
         if let Some(usage) = usage {
             usage.cost = prices.cost(&self.plan.model, usage);
+        }
+    }
+}
+
+impl Drop for ModelTurn {
+    fn drop(&mut self) {
+        if self.telemetry.listens() {
+            drop(self.stop(Stop::Cancelled));
         }
     }
 }
@@ -215,18 +291,30 @@ async fn open(
 ) -> Opened {
     let mut attempt = 1;
     loop {
+        let began = Instant::now();
+        let once = once(&plan, &request, attempt, &cancel);
         let opened = match deadline {
-            None => once(&plan, &request, attempt, &cancel).await,
-            Some(deadline) => {
-                match timeout_at(deadline, once(&plan, &request, attempt, &cancel)).await {
-                    Ok(opened) => opened,
-                    Err(_) => Err(out_of_time(&plan)),
-                }
-            }
+            None => once.await,
+            Some(deadline) => match timeout_at(deadline, once).await {
+                Ok(opened) => opened,
+                Err(_) => Err(out_of_time(&plan)),
+            },
         };
         let mut error = match opened {
-            Ok(opened) => return Ok(opened),
+            Ok((first, rest, redactor)) => {
+                return Ok(Answer {
+                    first,
+                    rest,
+                    attempt,
+                    began,
+                    redactor,
+                });
+            }
             Err(error) => error,
+        };
+        let refused = |error| Refusal {
+            error,
+            attempts: attempt,
         };
         if let Error::Adapter(error) = &mut error {
             error.attempts = Some(attempt);
@@ -235,7 +323,7 @@ async fn open(
                 .get_or_insert_with(|| plan.request_id.clone());
         }
         let Some(delay) = plan.retry.delay(attempt, &error, random::fraction()) else {
-            return Err(error);
+            return Err(refused(error));
         };
         let fits = |deadline: Instant| {
             Instant::now()
@@ -243,10 +331,10 @@ async fn open(
                 .is_some_and(|end| end < deadline)
         };
         if !deadline.is_none_or(fits) {
-            return Err(error);
+            return Err(refused(error));
         }
         tracing::info!(
-            name: "allm.retry",
+            name: names::RETRY,
             attempt,
             delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             reason = error.reason(),
@@ -257,7 +345,12 @@ async fn open(
 }
 
 /// One attempt, up to its first event.
-async fn once(plan: &Plan, request: &Arc<Request>, attempt: u32, cancel: &CancelToken) -> Opened {
+async fn once(
+    plan: &Plan,
+    request: &Arc<Request>,
+    attempt: u32,
+    cancel: &CancelToken,
+) -> Result<(Event, BoxStream<'static, Event>, Redactor), Error> {
     let mut ask = KeyRequest::new(
         plan.model.provider.clone(),
         plan.model.model.clone(),
@@ -270,14 +363,27 @@ async fn once(plan: &Plan, request: &Arc<Request>, attempt: u32, cancel: &Cancel
     let key = keys
         .find(own, &*plan.adapter, &ask, plan.timeouts.key)
         .await?;
+    let redactor = redactor_of(key.as_ref());
     let mut call = plan.model_call(Arc::clone(request), attempt);
     call.key = key;
     call.cancel = cancel.clone();
     let mut stream = plan.adapter.stream(call);
     match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
-        Some(Event::Error(error)) => Err(Error::from(error.error)),
-        Some(event) => Ok((event, stream)),
+        Some(Event::Error(mut event)) => {
+            redactor.clean_failure(&mut event.error);
+            Err(Error::from(event.error))
+        }
+        Some(event) => Ok((event, stream, redactor)),
         None => Err(StreamError::interrupted().into()),
+    }
+}
+
+/// A redactor that knows the key in use.
+pub(crate) fn redactor_of(key: Option<&ApiKey>) -> Redactor {
+    let redactor = Redactor::new();
+    match key {
+        Some(key) => redactor.with_key(key),
+        None => redactor,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use allm_core::{
     Adapter, ApiKey, BoxFuture, Cause, EngineError, EngineReason, KeyError, KeyRequest, KeySource,
-    KeyUse, environment_names,
+    KeyUse, Redactor, environment_names,
 };
 
 use crate::panics::caught;
@@ -188,7 +188,11 @@ async fn bounded(
     };
     match answer {
         Ok(Ok(key)) => Ok(key),
-        Ok(Err(error)) => Err(failed("the key source failed", Some(Cause::of(&error)))),
+        Ok(Err(error)) => {
+            let mut cause = Cause::of(&error);
+            Redactor::new().clean_cause(&mut cause);
+            Err(failed("the key source failed", Some(cause)))
+        }
         Err(_) => Err(failed("the key source panicked", None)),
     }
 }

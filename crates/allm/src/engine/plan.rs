@@ -15,6 +15,7 @@ use super::Engine;
 use super::retry::RetryPolicy;
 use super::settings::{Settings, Toggle};
 use crate::chat::input::Input;
+use crate::chat::model::redactor_of;
 use crate::random;
 use crate::tools::{DefaultExecutor, OnToolError, RunnerSettings, ToolSet};
 
@@ -184,6 +185,11 @@ impl Plan {
             session_id: settings.session_id.get(),
             request_id: Some(self.request_id.clone()),
             engine: Some(Arc::new(self.engine.clone())),
+            captures: settings
+                .capture_content
+                .get()
+                .filter(|toggle| toggle.is_on())
+                .map(|_| redactor_of(settings.api_key.get().as_ref())),
             key_owner: self.request_id.as_str().as_bytes().to_vec(),
             ..RunnerSettings::default()
         }

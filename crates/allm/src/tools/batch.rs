@@ -18,6 +18,7 @@ use allm_core::{
 use futures_core::Stream;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
+use tracing::{Instrument, Span};
 
 use super::executor::exited;
 use super::panic::cut;
@@ -65,6 +66,8 @@ struct Shared {
     cancel: CancelToken,
     /// `None` when there is no runtime to run anything.
     runtime: Option<Handle>,
+    /// What the spans of the calls are below.
+    parent: Span,
 }
 
 impl BatchRun {
@@ -76,13 +79,18 @@ impl BatchRun {
         turn: u32,
     ) -> Self {
         let shared = Arc::new(Shared {
-            board: Board::new(calls.len(), settings.concurrency(calls.len())),
+            board: Board::new(
+                calls.len(),
+                settings.concurrency(calls.len()),
+                settings.captures.clone(),
+            ),
             calls,
             tools,
             cancel: settings.cancel.child(),
             settings,
             turn,
             runtime: Handle::try_current().ok(),
+            parent: Span::current(),
         });
         shared.admit();
         Self {
@@ -187,6 +195,7 @@ impl Shared {
         let Some(CallToRun { index, call }) = self.calls.get(place) else {
             return;
         };
+        let span = self.board.open_span(place, &self.parent, call);
         let Some(entry) = self.tools.get(call.original_name()) else {
             // Whoever made the batch sorts these out; nothing may be left without an end if not.
             let names = self.tools.list().iter().map(|tool| &tool.name);
@@ -211,7 +220,7 @@ impl Shared {
             return self.board.finish(place, self.stopped_as(entry, error));
         };
         let call = Call::new(Arc::clone(self), place, call.clone(), *index, entry);
-        let task = runtime.spawn(Watched(call).run(runtime.clone()));
+        let task = runtime.spawn(Watched(call).run(runtime.clone()).instrument(span));
         self.board.keep(place, task.abort_handle());
     }
 

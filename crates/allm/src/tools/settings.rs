@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use allm_core::limits::{MAX_TOOL_ARGUMENTS, MAX_TOOL_OUTPUT, TOOL_TIMEOUT};
 use allm_core::validate::SettingFaults;
-use allm_core::{AnyValue, CancelToken, RequestId, SessionId, ToolExecutor, ToolResultEncoder};
+use allm_core::{
+    AnyValue, CancelToken, Redactor, RequestId, SessionId, ToolExecutor, ToolResultEncoder,
+};
 
 use super::executor::DefaultExecutor;
 use super::policy::OnToolError;
@@ -39,6 +41,8 @@ pub(crate) struct RunnerSettings {
     pub(crate) engine: Option<AnyValue>,
     /// The run's token. Handlers see it fire at once; the calls are stopped by whoever drives the batch.
     pub(crate) cancel: CancelToken,
+    /// What takes secrets out of what telemetry records of content; `None` records none.
+    pub(crate) captures: Option<Redactor>,
     /// Whose calls these are, for idempotency keys: the session's uid, else the request id.
     pub(crate) key_owner: Vec<u8>,
 }
@@ -58,6 +62,7 @@ impl Default for RunnerSettings {
             request_id: None,
             engine: None,
             cancel: CancelToken::new(),
+            captures: None,
             key_owner: Vec::new(),
         }
     }

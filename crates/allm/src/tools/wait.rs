@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinHandle};
+use tracing::Span;
 
 /// A task that is aborted when nobody waits for it any more.
 pub(super) struct Owned<T>(JoinHandle<T>);
@@ -20,7 +21,8 @@ impl<T> Owned<T> {
     where
         T: Send + 'static,
     {
-        Self(tokio::task::spawn_blocking(f))
+        let span = Span::current();
+        Self(tokio::task::spawn_blocking(move || span.in_scope(f)))
     }
 }
 

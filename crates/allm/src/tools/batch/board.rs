@@ -8,8 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use allm_core::run::{Stop, ToolOutcome};
-use allm_core::{Progress, ToolExecutionStarted};
+use allm_core::{Progress, Redactor, ToolCall, ToolExecutionStarted};
 use tokio::task::AbortHandle;
+use tracing::Span;
+
+use crate::telemetry::tool::ToolSpan;
 
 /// What the consumer is told. Calls are named by their place in the batch.
 pub(super) enum Note {
@@ -33,6 +36,13 @@ struct Slot {
     reports: bool,
     progress: Option<Progress>,
     tasks: Vec<AbortHandle>,
+    span: ToolSpan,
+}
+
+/// What is left of a call when it is done.
+struct Remains {
+    tasks: Vec<AbortHandle>,
+    span: ToolSpan,
 }
 
 #[derive(Default)]
@@ -57,10 +67,11 @@ struct State {
 pub(super) struct Board {
     state: Mutex<State>,
     at_once: usize,
+    captures: Option<Redactor>,
 }
 
 impl Board {
-    pub(super) fn new(calls: usize, at_once: usize) -> Self {
+    pub(super) fn new(calls: usize, at_once: usize, captures: Option<Redactor>) -> Self {
         let state = State {
             slots: std::iter::repeat_with(Slot::default).take(calls).collect(),
             untold: calls,
@@ -69,6 +80,7 @@ impl Board {
         Self {
             state: Mutex::new(state),
             at_once,
+            captures,
         }
     }
 
@@ -97,6 +109,16 @@ impl Board {
             state = self.state();
         }
         state.admitting = false;
+    }
+
+    /// Opens the span of a call; gives what its work is done in.
+    pub(super) fn open_span(&self, place: usize, parent: &Span, call: &ToolCall) -> Span {
+        let opened = ToolSpan::open(parent, call, self.captures.as_ref());
+        let span = opened.span();
+        if let Some(slot) = self.state().slots.get_mut(place).filter(|slot| !slot.done) {
+            slot.span = opened;
+        }
+        span
     }
 
     /// Keeps hold of a task of a call, which is aborted at once if the call is done.
@@ -157,8 +179,23 @@ impl Board {
 
     /// Says what a call came to, if nobody has.
     pub(super) fn finish(&self, place: usize, outcome: ToolOutcome) {
+        let remains = self.state().finish(place);
+        if let Some(remains) = remains {
+            self.tell(vec![(place, outcome, remains)]);
+        }
+    }
+
+    /// Tells the consumer what calls came to.
+    fn tell(&self, done: Vec<(usize, ToolOutcome, Remains)>) {
+        let mut tasks = Vec::new();
+        let mut notes = Vec::with_capacity(done.len());
+        for (place, outcome, mut remains) in done {
+            remains.span.end(&outcome, self.captures.as_ref());
+            tasks.append(&mut remains.tasks);
+            notes.push(Waiting::Done(place, outcome));
+        }
         let mut state = self.state();
-        let tasks = state.finish(place, outcome);
+        state.waiting.extend(notes);
         wake(state);
         abort(tasks);
     }
@@ -166,19 +203,22 @@ impl Board {
     /// Ends all calls that are not done with what `outcome` says, given whether the handler had started. Nothing passes
     /// the gate from now on.
     pub(super) fn stop(&self, stop: Stop, outcome: impl Fn(usize, bool) -> ToolOutcome) {
-        let mut tasks = Vec::new();
+        let mut stopped = Vec::new();
         let mut state = self.state();
         state.shut = true;
         for place in 0..state.slots.len() {
-            let Some(slot) = state.slots.get(place).filter(|slot| !slot.done) else {
+            let started = state.slots.get(place).is_some_and(|slot| slot.started);
+            let Some(remains) = state.finish(place) else {
                 continue;
             };
-            let outcome = outcome(place, slot.started);
-            tasks.append(&mut state.finish(place, outcome));
+            stopped.push((place, started, remains));
             state.stopped.get_or_insert(stop);
         }
-        wake(state);
-        abort(tasks);
+        drop(state);
+        let done = stopped
+            .into_iter()
+            .map(|(place, started, remains)| (place, outcome(place, started), remains));
+        self.tell(done.collect());
     }
 
     /// What stopped calls that had not ended on their own.
@@ -192,14 +232,12 @@ impl Board {
         state.shut = true;
         state.untold = 0;
         let waiting = std::mem::take(&mut state.waiting);
-        let mut tasks = Vec::new();
-        for slot in &mut state.slots {
-            slot.done = true;
-            slot.reports = false;
-            tasks.append(&mut slot.tasks);
-        }
+        let places = 0..state.slots.len();
+        let left: Vec<Remains> = places.filter_map(|place| state.finish(place)).collect();
         drop(state);
-        abort(tasks);
+        for remains in left {
+            abort(remains.tasks);
+        }
         drop(waiting);
     }
 
@@ -235,20 +273,19 @@ impl Board {
 }
 
 impl State {
-    /// Gives the tasks that nobody needs any more.
-    fn finish(&mut self, place: usize, outcome: ToolOutcome) -> Vec<AbortHandle> {
+    /// Marks a call as done, if it is not; gives what nobody needs any more.
+    fn finish(&mut self, place: usize) -> Option<Remains> {
         let admitted = place < self.next;
-        let Some(slot) = self.slots.get_mut(place).filter(|slot| !slot.done) else {
-            return Vec::new();
-        };
+        let slot = self.slots.get_mut(place).filter(|slot| !slot.done)?;
         slot.done = true;
         slot.reports = false;
         if admitted {
             self.running -= 1;
         }
-        let tasks = std::mem::take(&mut slot.tasks);
-        self.waiting.push_back(Waiting::Done(place, outcome));
-        tasks
+        Some(Remains {
+            tasks: std::mem::take(&mut slot.tasks),
+            span: std::mem::take(&mut slot.span),
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use allm_core::{
 };
 use serde_json::Value;
 use tokio::runtime::Handle;
+use tracing::Instrument;
 
 use super::super::check;
 use super::super::executor::{exited, joined};
@@ -56,7 +57,7 @@ impl Call {
 
     /// Runs the handler and encodes its value, within the limit of the call.
     async fn attempt(&self, runtime: &Handle) -> Result<ToolOutcome, ToolFailure> {
-        let work = runtime.spawn(self.clone().work());
+        let work = runtime.spawn(self.clone().work().in_current_span());
         self.shared.board.keep(self.place, work.abort_handle());
         let mut work = Owned::new(work);
         let ended = within(self.limit, &mut work).await;
