@@ -81,7 +81,7 @@ pub use store::{
 };
 pub use thread::Thread;
 pub use timestamp::{InvalidTimestamp, Timestamp};
-pub use tool::Tool;
+pub use tool::{ApprovalRule, Tool};
 pub use tool_call::{ORIGINAL_ID, ORIGINAL_NAME, ToolCall};
 pub use tool_spec::{FunctionSpec, ProviderTool, ToolSpec};
 pub use usage::{Cost, Usage};

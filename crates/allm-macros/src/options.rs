@@ -7,8 +7,8 @@ use syn::parse::Parser;
 use syn::spanned::Spanned;
 use syn::{Expr, LitInt, LitStr};
 
-const KNOWN: &str = "`name`, `description`, `blocking`, `manual`, `compact`, `summary`, `effect`, \
-                     `timeout`, `timeout_ms`";
+const KNOWN: &str = "`name`, `description`, `blocking`, `manual`, `approval`, `compact`, `summary`, \
+                     `effect`, `timeout`, `timeout_ms`";
 
 /// What stands in `#[tool(…)]` on the function.
 #[derive(Default)]
@@ -17,6 +17,7 @@ pub(crate) struct Options {
     pub(crate) description: Option<Expr>,
     pub(crate) blocking: Option<Span>,
     manual: bool,
+    approval: bool,
     compact: bool,
     summary: Option<Expr>,
     effect: Option<&'static str>,
@@ -42,6 +43,7 @@ impl Options {
             "description" => self.description = Some(meta.value()?.parse()?),
             "blocking" => self.blocking = Some(meta.path.span()),
             "manual" => self.manual = true,
+            "approval" => self.approval = true,
             "compact" => self.compact = true,
             "summary" => self.summary = Some(meta.value()?.parse()?),
             "effect" => self.effect = Some(effect(&meta.value()?.parse()?)?),
@@ -67,6 +69,9 @@ impl Options {
         let mut calls = TokenStream::new();
         if self.manual {
             calls.extend(quote!(.manual()));
+        }
+        if self.approval {
+            calls.extend(quote!(.approval(::allm::ApprovalRule::Always)));
         }
         if self.compact {
             calls.extend(quote!(.compact()));

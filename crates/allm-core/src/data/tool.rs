@@ -40,6 +40,9 @@ pub struct Tool {
     /// Left to the caller: the library never runs it in auto mode.
     #[serde(default, skip_serializing_if = "is_false")]
     pub manual: bool,
+    /// Whether a person must agree before it runs.
+    #[serde(default, skip_serializing_if = "ApprovalRule::is_never")]
+    pub approval: ApprovalRule,
     /// Sent as a stub; the model asks `tool_help` for the rest.
     #[serde(default, skip_serializing_if = "is_false")]
     pub compact: bool,
@@ -64,6 +67,25 @@ pub struct Tool {
     pub handler: Option<Arc<dyn ToolHandler>>,
 }
 
+/// Whether a person must agree before a tool runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ApprovalRule {
+    /// No.
+    #[default]
+    Never,
+    /// For every call.
+    Always,
+}
+
+impl ApprovalRule {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    fn is_never(&self) -> bool {
+        *self == Self::Never
+    }
+}
+
 impl Tool {
     /// A tool without a handler.
     pub fn new(name: impl Into<ToolName>, description: impl Into<String>, schema: Value) -> Self {
@@ -72,6 +94,7 @@ impl Tool {
             description: description.into(),
             schema,
             manual: false,
+            approval: ApprovalRule::Never,
             compact: false,
             summary: None,
             effect: Effect::AtMostOnce,
@@ -86,6 +109,22 @@ impl Tool {
     pub fn manual(mut self) -> Self {
         self.manual = true;
         self
+    }
+
+    /// Whether a person must agree before it runs.
+    ///
+    /// Without a session a gated call is left to the caller like that of a manual tool; run it with the tool runner once
+    /// somebody has agreed.
+    #[must_use]
+    pub fn approval(mut self, rule: ApprovalRule) -> Self {
+        self.approval = rule;
+        self
+    }
+
+    /// Whether its calls are left open for the caller in auto mode: it is manual, or a person must agree first.
+    #[must_use]
+    pub fn waits_for_caller(&self) -> bool {
+        self.manual || self.approval == ApprovalRule::Always
     }
 
     /// Sends it as a stub.
@@ -180,6 +219,7 @@ impl PartialEq for Tool {
             description,
             schema,
             manual,
+            approval,
             compact,
             summary,
             effect,
@@ -191,6 +231,7 @@ impl PartialEq for Tool {
             && *description == other.description
             && *schema == other.schema
             && *manual == other.manual
+            && *approval == other.approval
             && *compact == other.compact
             && *summary == other.summary
             && *effect == other.effect
@@ -206,6 +247,7 @@ impl fmt::Debug for Tool {
             .field("description", &self.description)
             .field("schema", &self.schema)
             .field("manual", &self.manual)
+            .field("approval", &self.approval)
             .field("compact", &self.compact)
             .field("summary", &self.summary)
             .field("effect", &self.effect)

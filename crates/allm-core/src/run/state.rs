@@ -151,7 +151,7 @@ impl Setup {
         }
         let known = compact::executed(&setup.tools).into_iter().map(|tool| {
             let facts = ToolFacts {
-                manual: tool.manual,
+                manual: tool.waits_for_caller(),
                 counted: !compact::is_tool_help(&tool),
             };
             (tool.name.as_str().to_owned(), facts)

@@ -9,7 +9,7 @@ use allm::{
 };
 use serde_json::json;
 
-use super::{builder, call, echo, engine, tags, text};
+use super::{builder, call, echo, engine, folded, tags, text};
 
 #[tokio::test]
 async fn l161_a_text_answer_completes() {
@@ -399,4 +399,34 @@ async fn l208_progress_arrives_between_started_and_completed() {
     let place = |tag: &str| tags.iter().position(|found| *found == tag).expect(tag);
     assert!(place("tool_execution_started") < place("tool_progress"));
     assert!(place("tool_progress") < place("tool_execution_completed"));
+}
+
+/// A gated tool waits like a manual one, awaited and streamed; the runner runs it once somebody has agreed.
+#[tokio::test]
+async fn l285_a_tool_that_needs_approval() {
+    let gated = || {
+        Tool::new("pay", "", json!({}))
+            .handler(|_: allm::Map| async { Ok::<_, String>("paid") })
+            .approval(allm::ApprovalRule::Always)
+    };
+    let script = || Script::new().call("pay", json!({})).call("a", json!({}));
+    let fake = Fake::new().reply(script()).reply(script());
+    let engine = builder(&fake).tool(gated()).build().expect("valid");
+    let result = engine.chat("hi").request_id("q").await.expect("a result");
+    assert_eq!(result.halted_reason, allm::HaltReason::ManualToolCalls);
+    let step = &result.steps[0];
+    assert_eq!(step.tool_results.len(), 1, "the sibling ran");
+    let pending = step.manual_tool_calls.clone();
+    assert_eq!(pending.len(), 1);
+    let (streamed, events) = folded("hi", engine.chat("hi").request_id("q")).await;
+    assert_eq!(streamed.halted_reason, result.halted_reason);
+    let started = tags(&events)
+        .iter()
+        .filter(|tag| **tag == "tool_execution_started")
+        .count();
+    assert_eq!(started, 1);
+    let batch = allm::run_tool_calls(pending, &[gated()], allm::ToolRunOptions::default())
+        .await
+        .expect("run");
+    assert_eq!(batch.messages[0].text(), "paid");
 }

@@ -95,6 +95,7 @@ fn l18_a_blocking_function_is_a_blocking_handler() {
     name = "cancel-order",
     description = concat!("Cancels ", "an order."),
     manual,
+    approval,
     compact,
     summary = "Cancels.",
     effect = idempotent,
@@ -121,6 +122,7 @@ fn options_of_the_tool() {
         cancel_order(),
         Tool::new("cancel-order", "Cancels an order.", none.clone())
             .manual()
+            .approval(allm::ApprovalRule::Always)
             .compact()
             .summary("Cancels.")
             .effect(Effect::Idempotent)

@@ -1,6 +1,6 @@
 //! Tools, and how their calls fail.
 
-use allm_core::{ArgumentFault, CallFailure, Effect, FailureReason, Tool};
+use allm_core::{ApprovalRule, ArgumentFault, CallFailure, Effect, FailureReason, Tool};
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -19,6 +19,7 @@ pub(crate) fn any_tool() -> BoxedStrategy<Tool> {
     let told = (named(), any_text(), any_tree());
     let rest = (
         any::<bool>(),
+        select(vec![ApprovalRule::Never, ApprovalRule::Always]),
         any::<bool>(),
         maybe_text(),
         effect,
@@ -27,12 +28,13 @@ pub(crate) fn any_tool() -> BoxedStrategy<Tool> {
     );
     (told, rest)
         .prop_map(|((name, description, schema), rest)| {
-            let (manual, compact, summary, effect, timeout, metadata) = rest;
+            let (manual, approval, compact, summary, effect, timeout, metadata) = rest;
             Tool {
                 name,
                 description,
                 schema,
                 manual,
+                approval,
                 compact,
                 summary,
                 effect,
