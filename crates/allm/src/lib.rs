@@ -11,6 +11,7 @@ mod providers;
 mod random;
 mod tools;
 
+pub use allm_core::run::UnknownTools;
 pub use allm_core::*;
 #[doc = include_str!("docs/tool.md")]
 pub use allm_macros::tool;
