@@ -58,8 +58,3 @@ pub use path::{InvalidPath, Path, Segment};
 pub use run::Run;
 pub use store::SessionStore;
 pub use timeouts::Timeouts;
-
-/// The program in the README is compiled and run with the tests of the documentation.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeDoctests;

@@ -99,3 +99,8 @@ pub use tools::{
 };
 #[cfg(all(unix, feature = "process"))]
 pub use tools::{ProcessExecutor, ProcessTool};
+
+/// The program in the README is compiled and run with the tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeDoctests;
