@@ -61,8 +61,3 @@ pub use redact::Redactor;
 pub use run::Run;
 pub use store::SessionStore;
 pub use timeouts::Timeouts;
-
-/// The program in the README is compiled and run with the tests of the documentation.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeDoctests;

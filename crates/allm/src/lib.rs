@@ -1,9 +1,79 @@
 //! Runs language models and their tools.
+//!
+//! An [`Engine`] holds providers, tools and settings. [`Engine::chat`] asks the model, runs the tools that it calls, gives
+//! it their results, and goes on until there is an answer or something else stops it. Await it for the result, or stream
+//! it for everything on the way.
+//!
+//! ```
+//! use allm::{Engine, Fake, Script, tool};
+//! use serde_json::json;
+//!
+//! /// Tells the weather of a city.
+//! #[tool]
+//! async fn weather(city: String) -> Result<String, String> {
+//!     Ok(format!("rain in {city}, 12 degrees"))
+//! }
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let model = Fake::new() // A scripted provider: no network, no key.
+//!         .reply(Script::new().call("weather", json!({"city": "Boston"})))
+//!         .reply("Take an umbrella.");
+//!     let engine = Engine::builder().provider(model).model("fake:any").tool(weather).build()?;
+//!     let answer = engine.chat("What should I wear in Boston?").text().await?;
+//!     assert_eq!(answer, "Take an umbrella.");
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Where to read on
+//!
+//! | question | page |
+//! |---|---|
+//! | How does the model call my functions? | [`guide::tools`], [`#[tool]`](macro@tool) |
+//! | How do I show what happens while it happens? | [`guide::streaming`] |
+//! | How do I run the calls myself, or let a person decide? | [`guide::manual_and_ask_user`] |
+//! | How do I get a Rust value instead of prose? | [`guide::structured_output`] |
+//! | What can go wrong, and where do I see it? | [`guide::errors`] |
+//! | How do I test my program without a network? | [`guide::testing_with_the_fake`] |
+//!
+//! Whole programs are in the folder `examples` of this crate, in teaching order:
+//! `cargo run -q -p allm --example 03_one_tool`.
+//!
+//! # What is where
+//!
+//! | concept | types |
+//! |---|---|
+//! | who is asked, with what | [`Engine`], [`EngineBuilder`]; [`Setting`] to switch a setting off |
+//! | one model call, one turn, a whole run | [`Generate`], [`Step`], [`Chat`]; their results [`Response`], [`StepResult`], [`ChatResult`] |
+//! | the conversation | [`Thread`], [`Message`], [`Part`], [`Input`] |
+//! | what happens on the way | [`EventStream`], [`Event`], [`Fold`] |
+//! | tools | [`Tool`], [`IntoTool`], [`ToolContext`], [`ToolReply`], [`OnToolError`] |
+//! | running tools without an engine | [`run_tool_calls`], [`stream_tool_calls`], [`ToolRunOptions`] |
+//! | why a run stopped, what went wrong | [`HaltReason`], [`Error`](enum@Error) |
+//! | stopping | [`CancelToken`] |
+//! | the scripted provider | [`Fake`], [`Script`] |
+//! | what you can implement | [`Adapter`], [`ToolExecutor`], [`ToolResultEncoder`], [`ToolHandler`], [`KeySource`] |
+//! | the loop as a value, without async | [`run`] |
+//!
+//! Everything of [`allm_core`] is here too.
+//!
+//! # One rule for settings
+//!
+//! Every setting is a method of the engine's builder and of a call, with the same name. The call beats the request, the
+//! request beats the engine, the engine beats the default. [`Engine::with`] makes a new engine that differs in a few.
+//!
+//! # Features
+//!
+//! | feature | default | what |
+//! |---|---|---|
+//! | `process` | yes | tools that are child processes: `ProcessTool`, `ProcessExecutor`; on Unix |
 
 #[doc(hidden)]
 pub mod __private;
 mod chat;
 mod engine;
+pub mod guide;
 mod handler_context;
 mod into_tool;
 mod panics;
@@ -12,6 +82,7 @@ mod random;
 pub mod telemetry;
 mod tools;
 
+pub use allm_core::run::UnknownTools;
 pub use allm_core::*;
 #[doc = include_str!("docs/tool.md")]
 pub use allm_macros::tool;
@@ -29,3 +100,8 @@ pub use tools::{
 };
 #[cfg(all(unix, feature = "process"))]
 pub use tools::{ProcessExecutor, ProcessTool};
+
+/// The program in the README is compiled and run with the tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeDoctests;

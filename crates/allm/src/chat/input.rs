@@ -5,6 +5,22 @@ use allm_core::{Message, Messages, Request, Thread};
 use crate::engine::settings::Settings;
 
 /// What a call is made about: text, a message, messages, a thread, or a whole request.
+///
+/// ```
+/// use allm::{Engine, Fake, Message};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let fake = Fake::new().always("Hello.");
+/// let engine = Engine::builder().provider(fake.clone()).model("fake:any").build()?;
+/// let name = "Ada".to_owned();
+/// engine.chat([Message::system("Be brief."), Message::user("Hi")]).text().await?;
+/// fake.assert_last_user("Hi");
+/// engine.chat(&name).text().await?;
+/// fake.assert_last_user("Ada");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Input(Form);
 
@@ -56,3 +72,15 @@ macro_rules! threads {
 }
 
 threads!(&str, String, Message, Vec<Message>, Messages);
+
+impl From<&String> for Input {
+    fn from(text: &String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl<const N: usize> From<[Message; N]> for Input {
+    fn from(messages: [Message; N]) -> Self {
+        Vec::from(messages).into()
+    }
+}
