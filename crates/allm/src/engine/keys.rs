@@ -8,7 +8,7 @@ use allm_core::{
     KeyUse, environment_names,
 };
 
-use crate::panics::caught;
+use crate::panics::{caught_future, discard};
 
 /// Keys from environment variables, by the names that providers document.
 #[derive(Clone, Copy, Debug, Default)]
@@ -178,7 +178,8 @@ async fn bounded(
         cause,
         ..EngineError::new(EngineReason::KeySourceFailed, message)
     };
-    let answer = caught(source.key(ask.clone()));
+    // The call itself is made inside, because a source may panic before it gives its future.
+    let answer = caught_future(async { source.key(ask.clone()).await });
     let answer = match limit {
         None => answer.await,
         Some(limit) => match tokio::time::timeout(limit, answer).await {
@@ -189,7 +190,11 @@ async fn bounded(
     match answer {
         Ok(Ok(key)) => Ok(key),
         Ok(Err(error)) => Err(failed("the key source failed", Some(Cause::of(&error)))),
-        Err(_) => Err(failed("the key source panicked", None)),
+        Err(payload) => {
+            // What it said is not told: it may hold a key.
+            discard(payload);
+            Err(failed("the key source panicked", None))
+        }
     }
 }
 

@@ -19,8 +19,8 @@ use futures_core::Stream;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
+use super::cut;
 use super::executor::exited;
-use super::panic::cut;
 use super::settings::RunnerSettings;
 use super::toolset::{Entry, ToolSet};
 use super::wait::{First, race};
