@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use allm_core::run::Repair;
 use allm_core::{
-    ArgumentLimits, BoxFuture, BoxStream, CancelToken, Error, Event, Fold, KeyRequest, Request,
-    Response, StreamError, StreamReason, limits,
+    BoxFuture, BoxStream, CancelToken, Error, Event, Fold, KeyRequest, Request, Response,
+    StreamError, StreamReason,
 };
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout_at};
 
@@ -61,18 +61,10 @@ impl ModelTurn {
             .timeouts
             .deadline
             .and_then(|limit| now.checked_add(limit));
-        let arguments = ArgumentLimits {
-            max_bytes: plan
-                .settings
-                .max_tool_arguments
-                .get()
-                .unwrap_or(limits::MAX_TOOL_ARGUMENTS),
-            ..ArgumentLimits::default()
-        };
         let opening = open(Arc::clone(&plan), Arc::new(request), deadline, cancel);
         Self {
             phase: Phase::Opening(Box::pin(opening)),
-            repair: Repair::with_limits(turn, arguments),
+            repair: Repair::with_limits(turn, plan.argument_limits()),
             fold: Fold::new(),
             begun: false,
             limits: Limits {
@@ -155,11 +147,7 @@ impl ModelTurn {
     }
 
     fn wants_raw(&self) -> bool {
-        self.plan
-            .settings
-            .raw_chunks
-            .get()
-            .is_some_and(Toggle::is_on)
+        self.plan.settings.raw_chunks.is_on(Toggle::Off)
     }
 
     /// Puts the cost into the usage, where prices are known and the provider stated none.
@@ -215,14 +203,13 @@ async fn open(
 ) -> Opened {
     let mut attempt = 1;
     loop {
+        let once = once(&plan, &request, attempt, deadline, &cancel);
         let opened = match deadline {
-            None => once(&plan, &request, attempt, &cancel).await,
-            Some(deadline) => {
-                match timeout_at(deadline, once(&plan, &request, attempt, &cancel)).await {
-                    Ok(opened) => opened,
-                    Err(_) => Err(out_of_time(&plan)),
-                }
-            }
+            None => once.await,
+            Some(deadline) => match timeout_at(deadline, once).await {
+                Ok(opened) => opened,
+                Err(_) => Err(out_of_time(&plan)),
+            },
         };
         let mut error = match opened {
             Ok(opened) => return Ok(opened),
@@ -257,7 +244,13 @@ async fn open(
 }
 
 /// One attempt, up to its first event.
-async fn once(plan: &Plan, request: &Arc<Request>, attempt: u32, cancel: &CancelToken) -> Opened {
+async fn once(
+    plan: &Plan,
+    request: &Arc<Request>,
+    attempt: u32,
+    deadline: Option<Instant>,
+    cancel: &CancelToken,
+) -> Opened {
     let mut ask = KeyRequest::new(
         plan.model.provider.clone(),
         plan.model.model.clone(),
@@ -266,12 +259,14 @@ async fn once(plan: &Plan, request: &Arc<Request>, attempt: u32, cancel: &Cancel
     ask.tenant = plan.settings.tenant.get();
     ask.attempt = attempt;
     let keys = &plan.engine.0.keys;
-    let own = plan.settings.api_key.get();
+    let own = &plan.settings.api_key;
     let key = keys
         .find(own, &*plan.adapter, &ask, plan.timeouts.key)
         .await?;
     let mut call = plan.model_call(Arc::clone(request), attempt);
     call.key = key;
+    call.timeouts.deadline =
+        deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     call.cancel = cancel.clone();
     let mut stream = plan.adapter.stream(call);
     match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {

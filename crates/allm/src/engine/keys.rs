@@ -8,6 +8,7 @@ use allm_core::{
     KeyUse, environment_names,
 };
 
+use super::level::Level;
 use crate::panics::{caught_future, discard};
 
 /// Keys from environment variables, by the names that providers document.
@@ -122,7 +123,7 @@ impl KeyChain {
     /// The key for one attempt. Every source is asked once per attempt and has the limit for its answer.
     pub(crate) async fn find(
         &self,
-        call: Option<ApiKey>,
+        call: &Level<ApiKey>,
         adapter: &dyn Adapter,
         ask: &KeyRequest,
         limit: Option<Duration>,
@@ -131,8 +132,8 @@ impl KeyChain {
         if key_use == KeyUse::Never {
             return Ok(None);
         }
-        if call.is_some() {
-            return Ok(call);
+        if let Level::Set(key) = call {
+            return Ok(Some(key.clone()));
         }
         let environment = EnvironmentKeys;
         let sources: [(&str, Option<&dyn KeySource>); 4] = [
@@ -143,7 +144,9 @@ impl KeyChain {
         ];
         let mut checked = vec!["call".to_owned()];
         for (name, source) in sources {
-            let Some(source) = source else { continue };
+            let Some(source) = source.filter(|_| !matches!(call, Level::Off)) else {
+                continue;
+            };
             checked.push(name.to_owned());
             if let Some(key) = bounded(source, ask, limit).await? {
                 return Ok(Some(key));
