@@ -143,22 +143,28 @@ macro_rules! setters {
             self
         }
 
+        setters! { @plain
+            /// Whether deltas of text and reasoning are passed on.
+            text_deltas(crate::Toggle);
+            /// Whether deltas of tool calls are passed on.
+            tool_deltas(crate::Toggle);
+            /// Whether what came over the wire is passed on.
+            raw_chunks(crate::Toggle);
+        }
+
         /// Leaves deltas of text and reasoning out of the stream. Results do not change.
-        pub fn without_text_deltas(mut self) -> Self {
-            self.settings.text_deltas = crate::engine::level::Level::Set(crate::Toggle::Off);
-            self
+        pub fn without_text_deltas(self) -> Self {
+            self.text_deltas(crate::Toggle::Off)
         }
 
         /// Leaves deltas of tool calls out of the stream. Results do not change.
-        pub fn without_tool_deltas(mut self) -> Self {
-            self.settings.tool_deltas = crate::engine::level::Level::Set(crate::Toggle::Off);
-            self
+        pub fn without_tool_deltas(self) -> Self {
+            self.tool_deltas(crate::Toggle::Off)
         }
 
         /// Passes on what came over the wire.
-        pub fn with_raw_chunks(mut self) -> Self {
-            self.settings.raw_chunks = crate::engine::level::Level::Set(crate::Toggle::On);
-            self
+        pub fn with_raw_chunks(self) -> Self {
+            self.raw_chunks(crate::Toggle::On)
         }
     };
     (run) => {

@@ -291,3 +291,28 @@ pub(crate) fn deep_merge(lower: &Map, upper: &Map) -> Map {
     }
     merged
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C84 for the setting that only telemetry shows.
+    #[test]
+    fn c84_capture_content_is_chosen_like_the_rest() {
+        let level = |capture_content| Settings {
+            capture_content,
+            ..Settings::default()
+        };
+        let (on, off) = (Level::Set(Toggle::On), Level::Set(Toggle::Off));
+        for (call, engine, expected) in [
+            (Level::Inherit, Level::Inherit, false),
+            (Level::Inherit, on, true),
+            (off, on, false),
+            (on, off, true),
+            (Level::Off, on, false),
+        ] {
+            let settings = level(call).over(&level(engine));
+            assert_eq!(settings.capture_content.is_on(Toggle::Off), expected);
+        }
+    }
+}
