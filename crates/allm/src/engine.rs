@@ -5,6 +5,7 @@ pub(crate) mod level;
 mod models;
 pub(crate) mod plan;
 pub(crate) mod retry;
+mod runner;
 pub(crate) mod setters;
 pub(crate) mod settings;
 mod timeouts;
@@ -22,6 +23,7 @@ use crate::IntoTool;
 use crate::chat::input::Input;
 use crate::chat::{Chat, Generate, Step};
 use crate::telemetry::Metrics;
+use crate::tools::ToolSet;
 use keys::{DotEnv, KeyChain};
 use models::Providers;
 use setters::setters;
@@ -49,6 +51,8 @@ pub struct Engine(pub(crate) Arc<Parts>);
 pub(crate) struct Parts {
     pub(crate) providers: Providers,
     pub(crate) settings: Settings,
+    /// The tools of the settings, compiled once.
+    pub(crate) tools: ToolSet,
     pub(crate) keys: KeyChain,
     pub(crate) catalog: BTreeMap<ModelRef, Capabilities>,
     pub(crate) prices: Option<PriceList>,
@@ -66,6 +70,8 @@ impl Engine {
 
     /// A new engine that differs in what `change` does to it; this one stays as it is.
     ///
+    /// What `change` says is one level over this engine: tools are merged by name, `extra` key by key.
+    ///
     /// # Errors
     ///
     /// Those of [`EngineBuilder::build`].
@@ -75,7 +81,7 @@ impl Engine {
     ) -> Result<Self, EngineError> {
         change(EngineBuilder {
             parts: (*self.0).clone(),
-            settings: self.0.settings.clone(),
+            settings: Settings::default(),
         })
         .build()
     }
@@ -109,6 +115,7 @@ impl fmt::Debug for Engine {
 /// Describes an engine.
 #[must_use = "an engine is made by `build`"]
 pub struct EngineBuilder {
+    /// What is there already; its settings are the level below.
     parts: Parts,
     pub(crate) settings: Settings,
 }
@@ -174,13 +181,14 @@ impl EngineBuilder {
             mut parts,
             settings,
         } = self;
-        if let Some(model) = settings.model.get() {
+        parts.settings = settings.over(&parts.settings);
+        if let Some(model) = parts.settings.model.get() {
             parts.providers.resolve(&model)?;
         }
-        settings.timeouts.resolve().check()?;
-        let (tools, _) = settings.tools.split();
-        plan::check_tools(&tools).map_err(plan::as_config_error)?;
-        parts.settings = settings;
+        parts.settings.timeouts().check()?;
+        let (tools, _) = parts.settings.tools.split();
+        let compiled = parts.tools.compile(&tools);
+        parts.tools = compiled.map_err(plan::as_config_error)?;
         Ok(Engine(Arc::new(parts)))
     }
 }
@@ -189,7 +197,10 @@ impl fmt::Debug for EngineBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EngineBuilder")
             .field("providers", &self.parts.providers.names())
-            .field("model", &self.settings.model.get())
+            .field(
+                "model",
+                &self.settings.model.or(&self.parts.settings.model).get(),
+            )
             .finish_non_exhaustive()
     }
 }

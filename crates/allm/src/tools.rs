@@ -3,7 +3,6 @@
 mod batch;
 mod check;
 mod executor;
-mod panic;
 mod policy;
 #[cfg(all(unix, feature = "process"))]
 mod process;
@@ -22,3 +21,9 @@ pub use runner::{
 };
 pub(crate) use settings::RunnerSettings;
 pub(crate) use toolset::ToolSet;
+
+/// `text`, cut between characters without a mark.
+pub(crate) fn cut(mut text: String, limit: usize) -> String {
+    text.truncate(text.floor_char_boundary(limit));
+    text
+}

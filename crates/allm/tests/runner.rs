@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use allm::run::UnknownTools;
 use allm::{
-    Error, Message, RequestId, Role, SessionId, Tool, ToolCall, ToolContext, ToolRunOptions,
-    run_tool_calls, stream_tool_calls,
+    Engine, Error, Fake, Message, RequestId, Role, SessionId, Tool, ToolCall, ToolContext,
+    ToolContextExt, ToolRunOptions, run_tool_calls, stream_tool_calls,
 };
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify, oneshot};
@@ -90,25 +90,27 @@ async fn l29_a_handler_sees_the_context_by_its_type() {
 #[tokio::test]
 async fn l32_l33_l35_a_handler_sees_ids_and_engine_as_given() {
     let (tool, seen) = seeing(|context| {
-        let engine = context
-            .engine
-            .as_ref()
-            .map(|engine| engine.downcast_ref::<u8>().copied());
         (
             context.session_id.clone(),
             context.request_id.clone(),
-            engine.flatten(),
+            context.driving_engine().map(|engine| format!("{engine:?}")),
         )
     });
     let session = SessionId::new("s-1").unwrap();
+    let engine = Engine::builder()
+        .provider(Fake::new())
+        .model("fake:x")
+        .build()
+        .unwrap();
     let options = ToolRunOptions::new()
         .session_id(session.clone())
         .request_id("r-1")
-        .engine(Arc::new(7_u8));
+        .engine(engine.clone());
     run(&[tool], options).await;
+    let engine = format!("{engine:?}");
     assert_eq!(
         seen.await.unwrap(),
-        (Some(session), Some(RequestId::from("r-1")), Some(7))
+        (Some(session), Some(RequestId::from("r-1")), Some(engine))
     );
 }
 

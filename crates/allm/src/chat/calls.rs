@@ -68,12 +68,6 @@ macro_rules! call {
                 self
             }
 
-            /// How long the whole model call may take, waits and retries included.
-            pub fn deadline(mut self, deadline: std::time::Duration) -> Self {
-                self.settings.timeouts.set_deadline(deadline);
-                self
-            }
-
             /// Ends the call when it fires.
             pub fn cancel(mut self, token: CancelToken) -> Self {
                 self.cancel = Some(token);

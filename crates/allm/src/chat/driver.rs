@@ -60,11 +60,10 @@ pub(crate) struct Shows {
 impl Shows {
     pub(crate) fn of(plan: &Plan) -> Self {
         let settings = &plan.settings;
-        let on = |toggle: Option<Toggle>, default: bool| toggle.map_or(default, Toggle::is_on);
         Self {
-            text: on(settings.text_deltas.get(), true),
-            tools: on(settings.tool_deltas.get(), true),
-            raw: on(settings.raw_chunks.get(), false),
+            text: settings.text_deltas.is_on(Toggle::On),
+            tools: settings.tool_deltas.is_on(Toggle::On),
+            raw: settings.raw_chunks.is_on(Toggle::Off),
         }
     }
 

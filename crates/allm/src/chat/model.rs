@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use allm_core::run::{Repair, Stop};
 use allm_core::{
-    ApiKey, ArgumentLimits, BoxFuture, BoxStream, CancelToken, Error, Event, Fold, KeyRequest,
-    Redactor, Request, Response, StreamError, StreamReason, limits,
+    ApiKey, BoxFuture, BoxStream, CancelToken, Error, Event, Fold, KeyRequest, Redactor, Request,
+    Response, StreamError, StreamReason,
 };
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout_at};
 
@@ -81,20 +81,12 @@ impl ModelTurn {
             .timeouts
             .deadline
             .and_then(|limit| now.checked_add(limit));
-        let arguments = ArgumentLimits {
-            max_bytes: plan
-                .settings
-                .max_tool_arguments
-                .get()
-                .unwrap_or(limits::MAX_TOOL_ARGUMENTS),
-            ..ArgumentLimits::default()
-        };
         let request = Arc::new(request);
         let telemetry = ModelCallSpan::open(&plan, &request);
         let opening = open(Arc::clone(&plan), request, deadline, cancel);
         Self {
             phase: Phase::Opening(Box::pin(opening)),
-            repair: Repair::with_limits(turn, arguments),
+            repair: Repair::with_limits(turn, plan.argument_limits()),
             fold: Fold::new(),
             begun: false,
             limits: Limits {
@@ -223,11 +215,7 @@ impl ModelTurn {
     }
 
     fn wants_raw(&self) -> bool {
-        self.plan
-            .settings
-            .raw_chunks
-            .get()
-            .is_some_and(Toggle::is_on)
+        self.plan.settings.raw_chunks.is_on(Toggle::Off)
     }
 
     /// Puts the cost into the usage, where prices are known and the provider stated none.
@@ -292,7 +280,7 @@ async fn open(
     let mut attempt = 1;
     loop {
         let began = Instant::now();
-        let once = once(&plan, &request, attempt, &cancel);
+        let once = once(&plan, &request, attempt, deadline, &cancel);
         let opened = match deadline {
             None => once.await,
             Some(deadline) => match timeout_at(deadline, once).await {
@@ -349,6 +337,7 @@ async fn once(
     plan: &Plan,
     request: &Arc<Request>,
     attempt: u32,
+    deadline: Option<Instant>,
     cancel: &CancelToken,
 ) -> Result<(Event, BoxStream<'static, Event>, Redactor), Error> {
     let mut ask = KeyRequest::new(
@@ -359,13 +348,15 @@ async fn once(
     ask.tenant = plan.settings.tenant.get();
     ask.attempt = attempt;
     let keys = &plan.engine.0.keys;
-    let own = plan.settings.api_key.get();
+    let own = &plan.settings.api_key;
     let key = keys
         .find(own, &*plan.adapter, &ask, plan.timeouts.key)
         .await?;
     let redactor = redactor_of(key.as_ref());
     let mut call = plan.model_call(Arc::clone(request), attempt);
     call.key = key;
+    call.timeouts.deadline =
+        deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     call.cancel = cancel.clone();
     let mut stream = plan.adapter.stream(call);
     match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {

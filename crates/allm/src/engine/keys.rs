@@ -8,7 +8,8 @@ use allm_core::{
     KeyUse, Redactor, environment_names,
 };
 
-use crate::panics::caught;
+use super::level::Level;
+use crate::panics::{caught_future, discard};
 
 /// Keys from environment variables, by the names that providers document.
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,7 +123,7 @@ impl KeyChain {
     /// The key for one attempt. Every source is asked once per attempt and has the limit for its answer.
     pub(crate) async fn find(
         &self,
-        call: Option<ApiKey>,
+        call: &Level<ApiKey>,
         adapter: &dyn Adapter,
         ask: &KeyRequest,
         limit: Option<Duration>,
@@ -131,8 +132,8 @@ impl KeyChain {
         if key_use == KeyUse::Never {
             return Ok(None);
         }
-        if call.is_some() {
-            return Ok(call);
+        if let Level::Set(key) = call {
+            return Ok(Some(key.clone()));
         }
         let environment = EnvironmentKeys;
         let sources: [(&str, Option<&dyn KeySource>); 4] = [
@@ -143,7 +144,9 @@ impl KeyChain {
         ];
         let mut checked = vec!["call".to_owned()];
         for (name, source) in sources {
-            let Some(source) = source else { continue };
+            let Some(source) = source.filter(|_| !matches!(call, Level::Off)) else {
+                continue;
+            };
             checked.push(name.to_owned());
             if let Some(key) = bounded(source, ask, limit).await? {
                 return Ok(Some(key));
@@ -178,7 +181,8 @@ async fn bounded(
         cause,
         ..EngineError::new(EngineReason::KeySourceFailed, message)
     };
-    let answer = caught(source.key(ask.clone()));
+    // The call itself is made inside, because a source may panic before it gives its future.
+    let answer = caught_future(async { source.key(ask.clone()).await });
     let answer = match limit {
         None => answer.await,
         Some(limit) => match tokio::time::timeout(limit, answer).await {
@@ -193,7 +197,11 @@ async fn bounded(
             Redactor::new().clean_cause(&mut cause);
             Err(failed("the key source failed", Some(cause)))
         }
-        Err(_) => Err(failed("the key source panicked", None)),
+        Err(payload) => {
+            // What it said is not told: it may hold a key.
+            discard(payload);
+            Err(failed("the key source panicked", None))
+        }
     }
 }
 

@@ -6,24 +6,24 @@ use std::time::Duration;
 use allm_core::run::{Budgets, Deadlines, Finalize, HaltWhen, RunKind, RunOptions, RunSetup};
 use allm_core::validate::{self, SettingFaults};
 use allm_core::{
-    Adapter, Capabilities, EngineError, EngineReason, Error, ModelCall, ModelRef, Passes, RawBody,
-    RawChunks, Request, RequestId, ResponseFormat, Thread, Timeouts, Tool, ToolSpec,
-    ValidationError, ValidationReason, compact, limits,
+    Adapter, ArgumentLimits, Capabilities, EngineError, EngineReason, Error, ModelCall, ModelRef,
+    Passes, RawBody, RawChunks, Request, RequestId, ResponseFormat, Thread, Timeouts, Tool,
+    ToolSpec, ValidationError, limits,
 };
 
 use super::Engine;
 use super::retry::RetryPolicy;
 use super::settings::{Settings, Toggle};
 use crate::chat::input::Input;
-use crate::chat::model::redactor_of;
 use crate::random;
-use crate::tools::{DefaultExecutor, OnToolError, RunnerSettings, ToolSet};
+use crate::tools::{RunnerSettings, ToolSet};
 
 /// What one call does: every level resolved, nothing left to look up but the key.
 pub(crate) struct Plan {
     pub(crate) engine: Engine,
     pub(crate) adapter: Arc<dyn Adapter>,
     pub(crate) model: ModelRef,
+    kind: CallKind,
     pub(crate) settings: Settings,
     pub(crate) request_id: RequestId,
     pub(crate) timeouts: Timeouts,
@@ -46,9 +46,10 @@ impl Plan {
         kind: CallKind,
     ) -> Result<Self, Error> {
         let (thread, request_level) = input.into_level();
-        let settings = call.over(&request_level).over(&engine.0.settings);
+        let upper = call.over(&request_level);
+        let settings = upper.over(&engine.0.settings);
         check_settings(&settings, kind)?;
-        let timeouts = settings.timeouts.resolve();
+        let timeouts = settings.timeouts();
         timeouts.check()?;
         let no_model = || {
             let message =
@@ -58,7 +59,11 @@ impl Plan {
         let text = settings.model.get().ok_or_else(no_model)?;
         let (adapter, model) = engine.0.providers.resolve(&text)?;
         let (tools, built_in) = settings.tools.split();
-        let tool_set = check_tools(&tools)?;
+        let tool_set = if upper.tools.changes_nothing() {
+            engine.0.tools.clone()
+        } else {
+            engine.0.tools.compile(&tools)?
+        };
         let mut request = settings.to_request();
         request.model = Some(model.clone());
         if let (Some(cache), Some(session)) = (&mut request.prompt_cache, settings.session_id.get())
@@ -74,9 +79,13 @@ impl Plan {
         Ok(Self {
             engine: engine.clone(),
             request_id: settings.request_id.get().unwrap_or_else(random::request_id),
-            retry: settings.retry.get().unwrap_or_default(),
+            retry: settings
+                .retry
+                .get_or(Some(RetryPolicy::default()))
+                .unwrap_or_else(RetryPolicy::none),
             adapter,
             model,
+            kind,
             settings,
             timeouts,
             capabilities,
@@ -107,9 +116,7 @@ impl Plan {
         // A model that cannot take tools and a schema in one call gets the schema in a second one.
         let with_tools = self.plain_request();
         if kind == RunKind::Chat && self.capabilities.needs_finalize_pass(&with_tools) {
-            options
-                .structured_finalize
-                .get_or_insert_with(Finalize::default);
+            options.structured_finalize = Some(finalize(&self.settings));
         }
         RunSetup {
             thread: self.thread.clone(),
@@ -144,10 +151,10 @@ impl Plan {
         call.headers = pairs(&settings.headers);
         call.query = pairs(&settings.query);
         call.timeouts = self.timeouts;
-        if settings.raw_chunks.get().is_some_and(Toggle::is_on) {
+        if settings.raw_chunks.is_on(Toggle::Off) {
             call.raw_chunks = RawChunks::On;
         }
-        if settings.raw_body.get().is_some_and(Toggle::is_on) {
+        if settings.raw_body.is_on(Toggle::Off) {
             call.raw_body = RawBody::On;
         }
         call
@@ -160,38 +167,22 @@ impl Plan {
 
     /// What the tool runner follows.
     pub(crate) fn runner_settings(&self) -> RunnerSettings {
-        let settings = &self.settings;
         RunnerSettings {
-            executor: settings
-                .executor
-                .get()
-                .unwrap_or_else(|| Arc::new(DefaultExecutor::default())),
-            encoder: settings.encoder.get(),
-            on_tool_error: settings
-                .on_tool_error
-                .get()
-                .unwrap_or(OnToolError::Continue),
-            tool_timeout: settings.tool_timeout.get().unwrap_or(limits::TOOL_TIMEOUT),
-            max_concurrency: settings.max_concurrency.get(),
-            max_tool_output: settings
-                .max_tool_output
-                .get()
-                .unwrap_or(limits::MAX_TOOL_OUTPUT),
-            max_tool_arguments: settings
-                .max_tool_arguments
-                .get()
-                .unwrap_or(limits::MAX_TOOL_ARGUMENTS),
-            context: settings.context.get(),
-            session_id: settings.session_id.get(),
             request_id: Some(self.request_id.clone()),
             engine: Some(Arc::new(self.engine.clone())),
-            captures: settings
-                .capture_content
-                .get()
-                .filter(|toggle| toggle.is_on())
-                .map(|_| redactor_of(settings.api_key.get().as_ref())),
             key_owner: self.request_id.as_str().as_bytes().to_vec(),
-            ..RunnerSettings::default()
+            ..self.settings.runner()
+        }
+    }
+
+    /// How much of a call's arguments is read. `generate` has no loop settings.
+    pub(crate) fn argument_limits(&self) -> ArgumentLimits {
+        match self.kind {
+            CallKind::Generate => ArgumentLimits::default(),
+            CallKind::Run(_) => ArgumentLimits {
+                max_bytes: self.settings.max_tool_arguments(),
+                ..ArgumentLimits::default()
+            },
         }
     }
 }
@@ -204,16 +195,7 @@ pub(crate) enum CallKind {
 }
 
 fn run_options(settings: &Settings, kind: RunKind) -> RunOptions {
-    let finalize = || Finalize {
-        nudge: settings
-            .structured_finalize_nudge
-            .get()
-            .unwrap_or_else(|| limits::FINALIZE_NUDGE.to_owned()),
-    };
-    let asked = settings
-        .structured_finalize
-        .get()
-        .is_some_and(Toggle::is_on);
+    let asked = settings.structured_finalize.is_on(Toggle::Off);
     let chat = kind == RunKind::Chat;
     RunOptions {
         kind,
@@ -224,7 +206,7 @@ fn run_options(settings: &Settings, kind: RunKind) -> RunOptions {
             Some(_) if chat => HaltWhen::Set,
             _ => HaltWhen::NotSet,
         },
-        structured_finalize: (chat && asked).then(finalize),
+        structured_finalize: (chat && asked).then(|| finalize(settings)),
         deadlines: Deadlines {
             turn: limit(settings.turn_deadline.get()),
             run: limit(settings.run_deadline.get()),
@@ -234,6 +216,13 @@ fn run_options(settings: &Settings, kind: RunKind) -> RunOptions {
             tokens: settings.max_run_tokens.get(),
             cost: settings.max_run_cost.get(),
         },
+    }
+}
+
+fn finalize(settings: &Settings) -> Finalize {
+    match settings.structured_finalize_nudge.get() {
+        Some(nudge) => Finalize { nudge },
+        None => Finalize::default(),
     }
 }
 
@@ -250,25 +239,8 @@ fn check_settings(settings: &Settings, kind: CallKind) -> Result<(), ValidationE
     let mut faults = SettingFaults::default();
     let format: Option<ResponseFormat> = settings.response_format.get();
     run_options(settings, kind).find_faults(format.as_ref(), &mut faults);
-    faults.positive("tool_timeout", settings.tool_timeout.get());
-    faults.positive("max_concurrency", settings.max_concurrency.get());
-    faults.positive("max_tool_output", settings.max_tool_output.get());
-    faults.positive("max_tool_arguments", settings.max_tool_arguments.get());
+    settings.find_runner_faults(&mut faults);
     faults.finish()
-}
-
-/// The tools of a list with their validators, or every fault of it in one error.
-pub(crate) fn check_tools(tools: &[Tool]) -> Result<ToolSet, ValidationError> {
-    let mut faults = match validate::tools(tools) {
-        Ok(()) => Vec::new(),
-        Err(error) => error.faults,
-    };
-    faults.extend(compact::check(tools));
-    if faults.is_empty() {
-        ToolSet::new(tools)
-    } else {
-        Err(ValidationError::new(ValidationReason::InvalidTool, faults))
-    }
 }
 
 /// A fault of what an engine is built from.

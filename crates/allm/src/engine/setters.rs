@@ -42,7 +42,7 @@ macro_rules! setters {
 
         /// Provider parameters, merged into the body last; object into object, level by level.
         pub fn extra(mut self, extra: allm_core::Map) -> Self {
-            self.settings.extra.extend(extra);
+            self.settings.extra = crate::engine::settings::deep_merge(&self.settings.extra, &extra);
             self
         }
 
@@ -68,17 +68,30 @@ macro_rules! setters {
             capture_content(crate::Toggle);
             /// Whether the provider's body is kept in the response.
             raw_body(crate::Toggle);
+            /// How long it may take to connect: name, TCP and TLS.
+            connect_timeout(std::time::Duration);
+            /// How long it may take from the request sent to the head of the answer.
+            first_byte_timeout(std::time::Duration);
+            /// How long the answer may be silent; a comment or a ping counts as life.
+            idle_timeout(std::time::Duration);
+            /// How long no event may come, although bytes may flow.
+            stall_timeout(std::time::Duration);
+            /// How long the whole model call may take, waits and retries included.
+            deadline(std::time::Duration);
+            /// How long one lookup of a key may take.
+            key_timeout(std::time::Duration);
         }
 
-        /// How long each part of a model call may take.
+        /// How long each part of a model call may take: all six limits at once, `None` being no limit.
         pub fn timeouts(mut self, timeouts: allm_core::Timeouts) -> Self {
-            self.settings.timeouts = timeouts.into();
+            self.settings.set_timeouts(timeouts);
             self
         }
 
-        /// A header of every request.
+        /// A header of every request. Names are written in lower case, as they do not differ by case.
         pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-            self.settings.headers.insert(name.into(), value.into());
+            let name = name.into().to_ascii_lowercase();
+            self.settings.headers.insert(name, value.into());
             self
         }
 
@@ -89,13 +102,15 @@ macro_rules! setters {
         }
     };
     (tools) => {
-        /// One more tool; one of the same name is replaced in place.
+        /// One more tool; it takes the place of one of the same name of the next levels. Two of one name at one level
+        /// are refused.
         pub fn tool<M>(mut self, tool: impl crate::IntoTool<M>) -> Self {
             self.settings.tools.push(tool.into_tool());
             self
         }
 
-        /// More tools; those of the same name are replaced in place.
+        /// More tools; each takes the place of one of the same name of the next levels. Two of one name at one level are
+        /// refused.
         pub fn tools<M, T: crate::IntoTool<M>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
             for tool in crate::engine::tools_of(tools) {
                 self.settings.tools.push(tool);
@@ -128,22 +143,28 @@ macro_rules! setters {
             self
         }
 
+        setters! { @plain
+            /// Whether deltas of text and reasoning are passed on.
+            text_deltas(crate::Toggle);
+            /// Whether deltas of tool calls are passed on.
+            tool_deltas(crate::Toggle);
+            /// Whether what came over the wire is passed on.
+            raw_chunks(crate::Toggle);
+        }
+
         /// Leaves deltas of text and reasoning out of the stream. Results do not change.
-        pub fn without_text_deltas(mut self) -> Self {
-            self.settings.text_deltas = crate::engine::level::Level::Set(crate::Toggle::Off);
-            self
+        pub fn without_text_deltas(self) -> Self {
+            self.text_deltas(crate::Toggle::Off)
         }
 
         /// Leaves deltas of tool calls out of the stream. Results do not change.
-        pub fn without_tool_deltas(mut self) -> Self {
-            self.settings.tool_deltas = crate::engine::level::Level::Set(crate::Toggle::Off);
-            self
+        pub fn without_tool_deltas(self) -> Self {
+            self.tool_deltas(crate::Toggle::Off)
         }
 
         /// Passes on what came over the wire.
-        pub fn with_raw_chunks(mut self) -> Self {
-            self.settings.raw_chunks = crate::engine::level::Level::Set(crate::Toggle::On);
-            self
+        pub fn with_raw_chunks(self) -> Self {
+            self.raw_chunks(crate::Toggle::On)
         }
     };
     (run) => {

@@ -14,7 +14,6 @@ use allm_core::{
 
 use super::level::Level;
 use super::retry::RetryPolicy;
-use super::timeouts::TimeoutChoice;
 use super::tools::ToolList;
 use crate::tools::OnToolError;
 
@@ -43,6 +42,10 @@ impl Toggle {
 macro_rules! settings {
     ($( $(#[$doc:meta])* $name:ident, $variant:ident: $type:ty; )+) => {
         /// A setting that can be switched off at one level, whatever the next levels say.
+        ///
+        /// What is off is as if no level had set it: the default holds. Three kinds of settings can be off themselves,
+        /// and then are: toggles such as deltas are not passed on, [`Retry`](Self::Retry) is one attempt, and the time
+        /// limits of a model call or a tool are no limits.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Setting {
@@ -63,7 +66,6 @@ macro_rules! settings {
             pub(crate) metadata: Map,
             pub(crate) headers: BTreeMap<String, String>,
             pub(crate) query: BTreeMap<String, String>,
-            pub(crate) timeouts: TimeoutChoice,
         }
 
         impl Settings {
@@ -76,7 +78,6 @@ macro_rules! settings {
                     metadata: merge(&lower.metadata, &self.metadata),
                     headers: merge(&lower.headers, &self.headers),
                     query: merge(&lower.query, &self.query),
-                    timeouts: self.timeouts.over(&lower.timeouts),
                 }
             }
 
@@ -127,6 +128,18 @@ settings! {
     prompt_cache, PromptCache: PromptCache;
     /// How failed attempts are repeated.
     retry, Retry: RetryPolicy;
+    /// How long it may take to connect.
+    connect_timeout, ConnectTimeout: Duration;
+    /// How long it may take from the request to the head of the answer.
+    first_byte_timeout, FirstByteTimeout: Duration;
+    /// How long the answer may be silent.
+    idle_timeout, IdleTimeout: Duration;
+    /// How long no event may come.
+    stall_timeout, StallTimeout: Duration;
+    /// How long the whole model call may take.
+    deadline, Deadline: Duration;
+    /// How long one lookup of a key may take.
+    key_timeout, KeyTimeout: Duration;
     /// The key of this call.
     api_key, ApiKey: ApiKey;
     /// The tenant, for key sources.
@@ -264,7 +277,7 @@ where
 }
 
 /// Object into object key by key, anything else replaces.
-fn deep_merge(lower: &Map, upper: &Map) -> Map {
+pub(crate) fn deep_merge(lower: &Map, upper: &Map) -> Map {
     use serde_json::Value;
     let mut merged = lower.clone();
     for (key, value) in upper {
@@ -277,4 +290,29 @@ fn deep_merge(lower: &Map, upper: &Map) -> Map {
         merged.insert(key.clone(), value);
     }
     merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// C84 for the setting that only telemetry shows.
+    #[test]
+    fn c84_capture_content_is_chosen_like_the_rest() {
+        let level = |capture_content| Settings {
+            capture_content,
+            ..Settings::default()
+        };
+        let (on, off) = (Level::Set(Toggle::On), Level::Set(Toggle::Off));
+        for (call, engine, expected) in [
+            (Level::Inherit, Level::Inherit, false),
+            (Level::Inherit, on, true),
+            (off, on, false),
+            (on, off, true),
+            (Level::Off, on, false),
+        ] {
+            let settings = level(call).over(&level(engine));
+            assert_eq!(settings.capture_content.is_on(Toggle::Off), expected);
+        }
+    }
 }

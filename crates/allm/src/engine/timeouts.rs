@@ -1,65 +1,37 @@
-//! Time limits, chosen field by field.
+//! Time limits of a model call, each a setting of its own.
 
 use std::time::Duration;
 
 use allm_core::Timeouts;
 
 use super::level::Level;
-
-/// What one level says of the time limits. A limit that is switched off is no limit.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TimeoutChoice {
-    connect: Level<Duration>,
-    first_byte: Level<Duration>,
-    idle: Level<Duration>,
-    stall: Level<Duration>,
-    deadline: Level<Duration>,
-    key: Level<Duration>,
-}
+use super::settings::Settings;
 
 fn level(limit: Option<Duration>) -> Level<Duration> {
     limit.map_or(Level::Off, Level::Set)
 }
 
-impl From<Timeouts> for TimeoutChoice {
-    fn from(timeouts: Timeouts) -> Self {
-        Self {
-            connect: level(timeouts.connect),
-            first_byte: level(timeouts.first_byte),
-            idle: level(timeouts.idle),
-            stall: level(timeouts.stall),
-            deadline: level(timeouts.deadline),
-            key: level(timeouts.key),
-        }
-    }
-}
-
-impl TimeoutChoice {
-    pub(crate) fn set_deadline(&mut self, deadline: Duration) {
-        self.deadline = Level::Set(deadline);
+impl Settings {
+    /// Says something of every limit; `None` is no limit.
+    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.connect_timeout = level(timeouts.connect);
+        self.first_byte_timeout = level(timeouts.first_byte);
+        self.idle_timeout = level(timeouts.idle);
+        self.stall_timeout = level(timeouts.stall);
+        self.deadline = level(timeouts.deadline);
+        self.key_timeout = level(timeouts.key);
     }
 
-    pub(crate) fn over(&self, lower: &Self) -> Self {
-        Self {
-            connect: self.connect.or(&lower.connect),
-            first_byte: self.first_byte.or(&lower.first_byte),
-            idle: self.idle.or(&lower.idle),
-            stall: self.stall.or(&lower.stall),
-            deadline: self.deadline.or(&lower.deadline),
-            key: self.key.or(&lower.key),
-        }
-    }
-
-    /// The limits, with the defaults where no level says anything.
-    pub(crate) fn resolve(&self) -> Timeouts {
-        let all = self.over(&Timeouts::default().into());
+    /// The limits, with the defaults where no level says anything. A limit that is switched off is no limit.
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        let default = Timeouts::default();
         Timeouts {
-            connect: all.connect.get(),
-            first_byte: all.first_byte.get(),
-            idle: all.idle.get(),
-            stall: all.stall.get(),
-            deadline: all.deadline.get(),
-            key: all.key.get(),
+            connect: self.connect_timeout.get_or(default.connect),
+            first_byte: self.first_byte_timeout.get_or(default.first_byte),
+            idle: self.idle_timeout.get_or(default.idle),
+            stall: self.stall_timeout.get_or(default.stall),
+            deadline: self.deadline.get_or(default.deadline),
+            key: self.key_timeout.get_or(default.key),
         }
     }
 }

@@ -76,19 +76,24 @@ impl ToolList {
         }
     }
 
+    /// Whether it leaves the list of the lower level as it is.
+    pub(crate) fn changes_nothing(&self) -> bool {
+        self.rule == ToolRule::Merge && self.entries.is_empty()
+    }
+
     pub(crate) fn over(&self, lower: &Self) -> Self {
         if self.rule == ToolRule::Only {
             return self.clone();
         }
         let mut merged = lower.clone();
-        for entry in &self.entries {
-            let place = entry.name().and_then(|name| {
-                let mut entries = lower.entries.iter();
-                entries.position(|lower| lower.name() == Some(name))
-            });
+        for (index, entry) in self.entries.iter().enumerate() {
+            let same = |other: &Entry| other.name().is_some() && other.name() == entry.name();
+            let place = lower.entries.iter().position(same);
+            // A name that comes twice at one level stays twice, so that the check of the list finds it.
+            let again = self.entries.iter().take(index).any(same);
             match place.and_then(|place| merged.entries.get_mut(place)) {
-                Some(place) => *place = entry.clone().over(Some(place.clone())),
-                None => merged.entries.push(entry.clone()),
+                Some(place) if !again => *place = entry.clone().over(Some(place.clone())),
+                _ => merged.entries.push(entry.clone()),
             }
         }
         merged

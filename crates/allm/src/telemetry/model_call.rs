@@ -29,11 +29,7 @@ impl ModelCallSpan {
     pub(crate) fn open(plan: &Plan, request: &Arc<Request>) -> Self {
         let provider = plan.model.provider.as_str();
         let metrics = plan.engine.0.metrics.clone();
-        let captures = plan
-            .settings
-            .capture_content
-            .get()
-            .is_some_and(Toggle::is_on);
+        let captures = plan.settings.capture_content.is_on(Toggle::Off);
         let span = open_span(plan, request);
         let now = Instant::now();
         Self {

@@ -20,8 +20,8 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tracing::{Instrument, Span};
 
+use super::cut;
 use super::executor::exited;
-use super::panic::cut;
 use super::settings::RunnerSettings;
 use super::toolset::{Entry, ToolSet};
 use super::wait::{First, race};

@@ -9,7 +9,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 
-use super::panic::cut;
+use super::cut;
 use super::toolset::Entry;
 
 /// How much is said of one fault, in bytes.

@@ -11,8 +11,8 @@ use allm_core::{
     ToolError, ToolExecutor, ToolHandler, ToolName, ToolReason, ToolReply,
 };
 
-use super::panic::{CatchPanic, raised};
 use super::wait::Owned;
+use crate::panics::{Payload, caught_future, text};
 
 type Outcome = Result<ToolReply, ToolError>;
 
@@ -130,7 +130,7 @@ pub(super) fn named(mut error: ToolError, tool: &Tool) -> ToolError {
 async fn in_place(handler: &dyn ToolHandler, arguments: Map, context: &ToolContext) -> Outcome {
     // The call itself is made inside, because a handler may panic before it gives its future.
     let call = async { handler.call(arguments, context.clone()).await };
-    CatchPanic::new(call)
+    caught_future(call)
         .await
         .unwrap_or_else(|payload| Err(raised(payload)))
 }
@@ -163,6 +163,11 @@ async fn off_thread(
 pub(super) fn exited(cause: &str) -> ToolError {
     let message = "the handler was stopped before it replied";
     ToolError::new(ToolReason::HandlerExit, message).cause(cause)
+}
+
+/// The error of a handler, or an executor, that panicked.
+pub(super) fn raised(payload: Payload) -> ToolError {
+    ToolError::new(ToolReason::HandlerRaised, "the handler panicked").cause(text(payload))
 }
 
 /// The error of a task that gave nothing.

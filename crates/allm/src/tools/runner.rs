@@ -19,6 +19,7 @@ use futures_core::Stream;
 use super::batch::{BatchItem, BatchRun};
 use super::toolset::ToolSet;
 
+use options::Resolved;
 pub use options::ToolRunOptions;
 
 /// Runs calls with these tools, in parallel, and gives their results in call order.
@@ -255,7 +256,10 @@ impl Items {
 
 impl Given {
     fn start(self) -> Result<Running, Error> {
-        let settings = self.options.resolve()?;
+        let Resolved {
+            settings,
+            unknown_tools,
+        } = self.options.resolve()?;
         let tools = ToolSet::new(&self.tools)?;
         let mut closing = BTreeMap::new();
         let mut batch = Vec::new();
@@ -264,7 +268,7 @@ impl Given {
         for ((place, call), index) in self.calls.iter().enumerate().zip(0_u32..) {
             let name = call.original_name();
             if tools.get(name).is_none() {
-                if self.options.unknown_tools == UnknownTools::Refuse {
+                if unknown_tools == UnknownTools::Refuse {
                     return Err(EngineError::unknown_tool(name).into());
                 }
                 let names = tools.list().iter().map(|tool| &tool.name);

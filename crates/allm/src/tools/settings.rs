@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allm_core::limits::{MAX_TOOL_ARGUMENTS, MAX_TOOL_OUTPUT, TOOL_TIMEOUT};
-use allm_core::validate::SettingFaults;
 use allm_core::{
     AnyValue, CancelToken, Redactor, RequestId, SessionId, ToolExecutor, ToolResultEncoder,
 };
@@ -69,14 +68,6 @@ impl Default for RunnerSettings {
 }
 
 impl RunnerSettings {
-    /// Adds every limit that is zero.
-    pub(crate) fn check(&self, faults: &mut SettingFaults) {
-        faults.positive("tool_timeout", self.tool_timeout);
-        faults.positive("max_concurrency", self.max_concurrency);
-        faults.positive("max_tool_output", self.max_tool_output);
-        faults.positive("max_tool_arguments", self.max_tool_arguments);
-    }
-
     /// How many of so many calls may be past the gate at once.
     pub(crate) fn concurrency(&self, calls: usize) -> usize {
         let limit = self.max_concurrency.unwrap_or_else(|| {

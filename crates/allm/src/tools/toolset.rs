@@ -27,7 +27,7 @@ struct Tools {
 /// A tool and what checks its arguments.
 pub(crate) struct Entry {
     pub(crate) tool: Tool,
-    pub(super) schema: Validator,
+    pub(super) schema: Arc<Validator>,
 }
 
 impl ToolSet {
@@ -35,42 +35,56 @@ impl ToolSet {
     ///
     /// # Errors
     ///
-    /// `invalid_tool` with every fault of every tool, also of schemas that only compiling shows to be wrong.
+    /// `invalid_tool` with every fault of every tool and of the list, also of schemas that only compiling shows to be
+    /// wrong.
     pub(crate) fn new(tools: &[Tool]) -> Result<Self, ValidationError> {
-        Self::default().with(tools)
+        Self::default().compile(tools)
     }
 
-    /// These tools merged into the ones that there are: an equal name replaces in place, a new one is appended. What
-    /// was compiled stays so.
+    /// Other tools, checked. A schema that this set has compiled for the same name is not compiled again.
     ///
     /// # Errors
     ///
-    /// As for [`new`](Self::new); paths count in the list given.
-    pub(crate) fn with(&self, tools: &[Tool]) -> Result<Self, ValidationError> {
-        let known = self.0.entries.iter();
-        let mut entries: Vec<Arc<Entry>> = known
-            .filter(|entry| !compact::is_tool_help(&entry.tool))
-            .cloned()
-            .collect();
-        for entry in compiled(tools)? {
-            let same = |old: &&mut Arc<Entry>| old.tool.name == entry.tool.name;
-            match entries.iter_mut().find(same) {
-                Some(old) => *old = entry,
-                None => entries.push(entry),
+    /// As for [`new`](Self::new).
+    pub(crate) fn compile(&self, tools: &[Tool]) -> Result<Self, ValidationError> {
+        let mut faults = match validate::tools(tools) {
+            Ok(()) => Vec::new(),
+            Err(error) => error.faults,
+        };
+        faults.extend(compact::check(tools));
+        let list = compact::executed(tools);
+        let mut entries = Vec::with_capacity(list.len());
+        for (index, tool) in list.iter().enumerate() {
+            let path = Path::from("tools").index(index).field("schema");
+            if faults.iter().any(|fault| fault.path == path) {
+                continue;
+            }
+            match self.schema_of(tool) {
+                Ok(schema) => entries.push(Arc::new(Entry {
+                    tool: tool.clone(),
+                    schema,
+                })),
+                Err(detail) => {
+                    faults.push(Fault::new(path, FaultCode::InvalidSchema).detail(detail));
+                }
             }
         }
-        let list: Vec<Tool> = entries.iter().map(|entry| entry.tool.clone()).collect();
-        if let Some(fault) = compact::check(&list) {
-            return Err(invalid(vec![fault]));
+        if !faults.is_empty() {
+            return Err(ValidationError::new(ValidationReason::InvalidTool, faults));
         }
-        let list = compact::executed(&list);
-        entries.extend(compiled(list.get(entries.len()..).unwrap_or_default())?);
         let names = entries.iter().map(|entry| entry.tool.name.as_str().into());
         Ok(Self(Arc::new(Tools {
             by_name: names.zip(0..).collect(),
             list,
             entries,
         })))
+    }
+
+    fn schema_of(&self, tool: &Tool) -> Result<Arc<Validator>, String> {
+        match self.get(tool.name.as_str()) {
+            Some(known) if known.tool.schema == tool.schema => Ok(Arc::clone(&known.schema)),
+            _ => compile(tool).map(Arc::new),
+        }
     }
 
     /// The tool of this name.
@@ -82,36 +96,6 @@ impl ToolSet {
     /// The tools in order, the help tool included.
     pub(crate) fn list(&self) -> &[Tool] {
         &self.0.list
-    }
-}
-
-fn invalid(faults: Vec<Fault>) -> ValidationError {
-    ValidationError::new(ValidationReason::InvalidTool, faults)
-}
-
-fn compiled(tools: &[Tool]) -> Result<Vec<Arc<Entry>>, ValidationError> {
-    let mut faults = match validate::tools(tools) {
-        Ok(()) => Vec::new(),
-        Err(error) => error.faults,
-    };
-    let mut entries = Vec::with_capacity(tools.len());
-    for (index, tool) in tools.iter().enumerate() {
-        let path = Path::from("tools").index(index).field("schema");
-        if faults.iter().any(|fault| fault.path == path) {
-            continue;
-        }
-        match compile(tool) {
-            Ok(schema) => entries.push(Arc::new(Entry {
-                tool: tool.clone(),
-                schema,
-            })),
-            Err(detail) => faults.push(Fault::new(path, FaultCode::InvalidSchema).detail(detail)),
-        }
-    }
-    if faults.is_empty() {
-        Ok(entries)
-    } else {
-        Err(invalid(faults))
     }
 }
 

@@ -158,22 +158,31 @@ async fn c86_l13_l14_tools_are_merged_by_name() {
     assert_eq!(names(), Vec::<String>::new());
 }
 
-#[test]
-fn l12_two_tools_of_one_name_are_refused_when_the_engine_is_built() {
-    // The same name again replaces; two in one list of a level are one, so only a clash with the library's own is left.
+#[tokio::test]
+async fn l12_two_tools_of_one_name_are_refused_in_an_engine_and_in_a_call() {
     let fake = Fake::new();
-    let compact = Tool::new("x", "Does x.", json!({})).compact();
-    let own = Tool::new("tool_help", "", json!({}));
-    let error = builder(&fake)
-        .tool(compact)
-        .tool(own)
-        .build()
-        .expect_err("a clash");
-    assert!(
-        error.message.contains("duplicate_name"),
-        "{}",
-        error.message
-    );
+    let tool = |name: &str| Tool::new(name, "Does x.", json!({}));
+    let twice = |builder: allm::EngineBuilder| builder.build().expect_err("a clash").message;
+    for message in [
+        twice(builder(&fake).tool(tool("x")).tool(tool("x"))),
+        twice(
+            builder(&fake)
+                .tool(tool("x").compact())
+                .tool(tool("tool_help")),
+        ),
+    ] {
+        assert!(message.contains("duplicate_name"), "{message}");
+    }
+    // Whether or not the engine has one of that name: `a` it has, `x` not.
+    for name in ["a", "x"] {
+        let chat = engine(&fake).chat("hi").tools([tool(name), tool(name)]);
+        let error = chat.await.expect_err("a clash").to_string();
+        assert!(
+            error.contains("tools: duplicate_name"),
+            "{name} twice: {error}"
+        );
+    }
+    fake.assert_calls(0);
 }
 
 struct Asked(std::sync::Mutex<Vec<u32>>);
@@ -219,6 +228,19 @@ async fn c92_a_derived_engine_leaves_the_first_as_it_is() {
     );
     let _ = first.generate("hi").await.expect("an answer");
     assert_eq!(fake.last_request().expect("a request").temperature, None);
+    // What is derived is a level over the first: a tool of the same name takes its place.
+    let other = Tool::new("a", "Another.", json!({}));
+    let third = first.with(|builder| builder.tool(other)).expect("valid");
+    let _ = third.generate("hi").await.expect("an answer");
+    let request = fake.last_request().expect("a request");
+    let allm::ToolSpec::Function(spec) = &request.tools[0] else {
+        panic!("a function");
+    };
+    assert_eq!(
+        (spec.name.as_str(), spec.description.as_str()),
+        ("a", "Another.")
+    );
+    assert_eq!(request.tools.len(), 2);
 }
 
 #[tokio::test]

@@ -13,12 +13,12 @@ use tokio::runtime::Handle;
 use tracing::Instrument;
 
 use super::super::check;
-use super::super::executor::{exited, joined};
-use super::super::panic::{CatchPanic, raised};
+use super::super::executor::{exited, joined, raised};
 use super::super::toolset::Entry;
 use super::super::wait::{Owned, within};
 use super::encoding::encoded;
 use super::{Reports, Shared, timed_out};
+use crate::panics::caught_future;
 
 /// A call that has passed the gate.
 ///
@@ -90,7 +90,7 @@ impl Call {
         }
         // The call itself is made inside, because an executor may panic before it gives its future.
         let execution = async { executor.execute(tool, arguments, &context).await };
-        let replied = match CatchPanic::new(execution).await {
+        let replied = match caught_future(execution).await {
             Ok(replied) => replied,
             Err(payload) => Err(raised(payload)),
         };

@@ -8,8 +8,8 @@ use allm_core::{
 use serde_json::Value;
 
 use super::super::executor::joined;
-use super::super::panic::caught;
 use super::super::wait::Owned;
+use crate::panics::caught;
 
 /// The value and its text. An encoder of the caller's runs off the async threads, where it can hang alone.
 pub(super) async fn encoded(

@@ -6,11 +6,11 @@ use allm_core::run::{PolicyDecision, ToolOutcome};
 use allm_core::{CallFailure, ReplyValue, ToolError, ToolFailure, ToolReason, encode};
 
 use super::super::executor::joined;
-use super::super::panic::caught;
 use super::super::policy::{Decide, ErrorDecision, OnToolError};
 use super::super::wait::{Owned, within};
 use super::call::Call;
 use super::encoding::{encoded, failure_text};
+use crate::panics::caught;
 
 impl Call {
     /// Asks the policy, and gives the call its content.

@@ -3,8 +3,8 @@
 use allm_core::{ToolError, ToolReason, ToolReply};
 use serde_json::Value;
 
+use super::super::cut;
 use super::super::executor::exited;
-use super::super::panic::cut;
 use super::child::Said;
 
 /// How much of an offending text a cause holds, in bytes.

@@ -51,18 +51,30 @@ fn a_schema_that_points_elsewhere_is_refused() {
     assert!(ToolSet::new(&[odd]).is_err());
 }
 
-/// L13 for the lists that are run.
 #[test]
-fn merging_replaces_in_place_and_keeps_what_was_compiled() {
-    let engine = ToolSet::new(&[tool("a"), tool("b"), tool("c")]).unwrap();
-    let call = engine.with(&[tool("b").summary("new"), tool("d")]).unwrap();
-    assert_eq!(names(&call), ["a", "b", "c", "d"]);
-    assert_eq!(call.get("b").unwrap().tool.summary.as_deref(), Some("new"));
-    assert!(Arc::ptr_eq(
-        call.get("a").unwrap(),
-        engine.get("a").unwrap()
-    ));
-    assert_eq!(names(&engine.with(&[]).unwrap()), ["a", "b", "c"]);
+fn what_was_compiled_is_not_compiled_again() {
+    let engine = ToolSet::new(&[tool("a"), tool("b").compact()]).unwrap();
+    let other = Tool::new("b", "", json!({"type": "object", "required": ["x"]})).compact();
+    let call = engine
+        .compile(&[tool("a").summary("new"), other, tool("c")])
+        .unwrap();
+    let shared = |name: &str| {
+        let (one, two) = (engine.get(name).unwrap(), call.get(name).unwrap());
+        Arc::ptr_eq(&one.schema, &two.schema)
+    };
+    assert_eq!(names(&call), ["a", "b", "c", "tool_help"]);
+    assert_eq!(call.get("a").unwrap().tool.summary.as_deref(), Some("new"));
+    assert!(shared("a") && shared("tool_help"));
+    assert!(!shared("b"), "an equal name with another schema");
+}
+
+/// L11 and L12 where a tool is compact, too.
+#[test]
+fn every_fault_of_the_list_comes_at_once() {
+    let clash = [tool("a").compact(), tool("tool_help"), tool("")];
+    let error = ToolSet::new(&clash).unwrap_err();
+    let codes: Vec<_> = error.faults.iter().map(|fault| fault.code).collect();
+    assert_eq!(codes, [FaultCode::Empty, FaultCode::DuplicateName]);
 }
 
 /// L239, and the help tool only while a tool is compact.
@@ -70,11 +82,7 @@ fn merging_replaces_in_place_and_keeps_what_was_compiled() {
 fn the_help_tool_comes_with_a_compact_one() {
     let set = ToolSet::new(&[tool("a").compact(), tool("b")]).unwrap();
     assert_eq!(names(&set), ["a", "b", "tool_help"]);
-    assert_eq!(
-        names(&set.with(&[tool("c")]).unwrap()),
-        ["a", "b", "c", "tool_help"]
-    );
-    assert_eq!(names(&set.with(&[tool("a")]).unwrap()), ["a", "b"]);
+    assert_eq!(names(&set.compile(&[tool("a")]).unwrap()), ["a"]);
     let error = ToolSet::new(&[tool("a").compact(), tool("tool_help")]).unwrap_err();
     assert_eq!(error.faults[0].code, FaultCode::DuplicateName);
     assert_eq!(
