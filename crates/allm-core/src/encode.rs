@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::error::{EncodeError, text};
 use crate::handler::ToolResultEncoder;
 
+pub(crate) use failure::listed;
 pub use failure::{closed, report, unknown_tool};
 
 /// The default encoder: a string passes unchanged, every other value becomes compact JSON.

@@ -22,6 +22,9 @@ pub const MAX_ARGUMENT_DEPTH: usize = 128;
 /// How many faults of the arguments are reported.
 pub const MAX_ARGUMENT_FAULTS: usize = 20;
 
+/// How many tools are named to a model that called one that is not there.
+pub const MAX_LISTED_TOOLS: usize = 20;
+
 /// Where a message of progress is cut, in bytes.
 pub const MAX_PROGRESS_MESSAGE: usize = 4_096;
 

@@ -34,6 +34,7 @@ mod options;
 mod outcome;
 mod repair;
 mod state;
+mod tree;
 mod turn;
 
 pub use command::{CallToRun, Command, ModelCommand};

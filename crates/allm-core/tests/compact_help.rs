@@ -86,6 +86,15 @@ fn l240_an_unknown_name_is_told_the_compact_ones() {
 }
 
 #[test]
+fn l240_of_many_compact_tools_the_first_twenty_are_told() {
+    let tool = |number| Tool::new(format!("t{number}"), "", json!({})).compact();
+    let tools: Vec<Tool> = (0..25).map(tool).collect();
+    let call = ToolCall::new("c", "tool_help", r#"{"names": ["x"]}"#);
+    let answer = tool_help_answer(&tools, &call);
+    assert!(answer.ends_with(", t18, t19 and 5 more"), "{answer}");
+}
+
+#[test]
 fn l240_without_compact_tools_the_list_is_none() {
     let call = |arguments| ToolCall::new("c", "tool_help", arguments);
     assert_eq!(

@@ -9,7 +9,7 @@ mod counting;
 #[path = "../benches/cost/script.rs"]
 mod script;
 
-use allm_core::{ChatResult, Event, Fold, json};
+use allm_core::{ChatResult, Event, Fold, Thread, json};
 use counting::{Cost, counted};
 use script::Hashing;
 use serde_json::json;
@@ -29,6 +29,8 @@ fn costs_do_not_grow_with_the_history() {
     hashing_the_state();
     cloning_a_thread();
     reading_steps_of_any_length();
+    calls_of_one_turn();
+    answers_of_one_turn();
 }
 
 /// Only the text grows, by doubling.
@@ -122,6 +124,37 @@ fn reading_steps_of_any_length() {
     let jumping = read(|number| number % 2 * MESSAGES + 1 - number % 2);
     let most = orderly.allocations + 10 * STEPS;
     assert!(jumping.allocations <= most, "{orderly:?}, {jumping:?}");
+}
+
+/// A turn of twice the calls, its state hashed and its command asked after each outcome, costs twice as much: the open
+/// answer and each ended call are hashed once. What a command lists are the calls that still run, so its bytes are not
+/// counted, only that it is one list.
+fn calls_of_one_turn() {
+    let cost = |calls| {
+        let (inputs, mut run) = (script::turn_of(0, calls), script::started(2));
+        counted(|| script::drive(&mut run, inputs, Hashing::EachInput)).1
+    };
+    let (some, twice) = (cost(500), cost(1000));
+    assert!(
+        twice.allocations * 10 <= some.allocations * 23,
+        "{some:?} for 500 calls, {twice:?} for 1,000"
+    );
+}
+
+/// Results that come in the order of the calls find their place without a list of it being made each time.
+fn answers_of_one_turn() {
+    let cost = |calls| {
+        let mut run = script::started(2);
+        script::drive(&mut run, script::turn_of(0, calls), Hashing::Not);
+        let messages: Vec<_> = run.thread().messages.iter().cloned().collect();
+        let pushed = || messages.iter().cloned().fold(Thread::new(), Thread::with);
+        least(pushed)
+    };
+    let (some, twice) = (cost(500), cost(1000));
+    assert!(
+        twice.allocations * 10 <= some.allocations * 23 && twice.bytes * 10 <= some.bytes * 25,
+        "{some:?} for 500 results, {twice:?} for 1,000"
+    );
 }
 
 /// The cheapest of three, as the thread that waits for the test may allocate meanwhile.

@@ -169,6 +169,9 @@ fn l121_an_unknown_tool_is_told_which_tools_there_are() {
         "there is no tool `pay`; there are: a, b"
     );
     assert_eq!(message(&[]), "there is no tool `pay`; there are none");
+    let twenty = vec!["t"; 20].join(", ");
+    assert!(message(&["t"; 20]).ends_with(&format!("there are: {twenty}")));
+    assert!(message(&["t"; 25]).ends_with(&format!("there are: {twenty} and 5 more")));
 }
 
 #[test]

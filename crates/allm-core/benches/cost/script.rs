@@ -8,7 +8,7 @@ use bytes::Bytes;
 use bytestring::ByteString;
 use serde_json::json;
 
-/// How many calls each scripted answer makes.
+/// How many calls each scripted answer makes, unless told otherwise.
 const CALLS: u32 = 3;
 
 /// Which run is driven, and how.
@@ -37,6 +37,11 @@ pub(crate) fn started(turns: u32) -> Run {
 
 /// The inputs of one turn: an answer with three calls, and what they came to.
 pub(crate) fn turn(turn: u32) -> Vec<Input> {
+    turn_of(turn, CALLS)
+}
+
+/// The same with this many calls.
+pub(crate) fn turn_of(turn: u32, calls: u32) -> Vec<Input> {
     let call = |index: u32| {
         let name = ["read", "search", "list"]
             .get(index as usize % 3)
@@ -46,7 +51,7 @@ pub(crate) fn turn(turn: u32) -> Vec<Input> {
         ToolCall::new(format!("call-{turn:06}-{index}"), name, arguments)
     };
     let message = Message::assistant(format!("I look at three more files, in turn {turn:06}."))
-        .with_tool_calls((0..CALLS).map(call).collect());
+        .with_tool_calls((0..calls).map(call).collect());
     let answer = Response {
         finish_reason: Some(FinishReason::ToolCalls),
         usage: Usage::io(1000, 100),
@@ -59,7 +64,7 @@ pub(crate) fn turn(turn: u32) -> Vec<Input> {
             ToolOutcome::replied(content.as_str(), content.clone()),
         )
     };
-    let replies = (0..CALLS).map(reply);
+    let replies = (0..calls).map(reply);
     std::iter::once(Input::responded(answer))
         .chain(replies)
         .collect()

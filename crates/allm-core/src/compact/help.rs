@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::data::{Map, Tool, ToolCall};
+use crate::encode::listed;
 use crate::error::text::short_line;
 use crate::json::canonical_value;
 use crate::limits::TOOL_HELP;
@@ -95,9 +96,6 @@ fn names_asked(arguments: &Map) -> Option<Vec<&str>> {
 
 fn compact_names(tools: &[Tool]) -> String {
     let compact = tools.iter().filter(|tool| tool.compact);
-    let names: Vec<&str> = compact.map(|tool| tool.name.as_str()).collect();
-    if names.is_empty() {
-        return "(none)".to_owned();
-    }
-    names.join(", ")
+    let names = listed(compact.map(|tool| tool.name.as_str()));
+    names.unwrap_or_else(|| "(none)".to_owned())
 }

@@ -95,6 +95,9 @@ impl Thread {
             if message.tool_calls.iter().all(|call| call.id != *id) {
                 continue;
             }
+            if let Some(end) = self.end_of_answers(position, message, id) {
+                return Some(end);
+            }
             let block = Block::after(self, position, message);
             if block.answers(id)
                 < message
@@ -107,6 +110,22 @@ impl Thread {
             }
         }
         None
+    }
+
+    /// The place behind the answers of a message, if those answer calls before the one of this id, in call order: how
+    /// results come as a rule, and found without a list of them being made.
+    fn end_of_answers(&self, position: usize, message: &Message, id: &ToolCallId) -> Option<usize> {
+        let mut before = message.tool_calls.iter().take_while(|call| call.id != *id);
+        let mut end = position + 1;
+        for answer in self.messages.iter_from(end) {
+            if answer.role != Role::Tool {
+                break;
+            }
+            let answered = answer.tool_call_id.as_ref()?;
+            before.find(|call| call.id == *answered)?;
+            end += 1;
+        }
+        Some(end)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::data::{CallFailure, Effect, FailureReason, ToolFailure};
 use crate::error::text::{one_line, short_line};
-use crate::limits::MAX_ARGUMENT_FAULTS;
+use crate::limits::{MAX_ARGUMENT_FAULTS, MAX_LISTED_TOOLS};
 
 /// A failure as events, results and the model are told.
 ///
@@ -91,21 +91,33 @@ pub fn closed(reason: FailureReason, tool_name: &str) -> CallFailure {
 }
 
 /// The failure of a call whose tool does not exist, with the names of those that do, so that the model can choose
-/// again.
+/// again: the first [`MAX_LISTED_TOOLS`], and how many more there are.
 #[must_use]
 pub fn unknown_tool<N: AsRef<str>>(
     tool_name: &str,
     there_are: impl IntoIterator<Item = N>,
 ) -> CallFailure {
     let mut failure = closed(FailureReason::UnknownTool, tool_name);
-    let mut before = "; there are: ";
-    for name in there_are {
-        failure.message.push_str(before);
-        failure.message.push_str(name.as_ref());
-        before = ", ";
-    }
-    if before != ", " {
-        failure.message.push_str("; there are none");
-    }
+    let told = match listed(there_are) {
+        Some(names) => format!("; there are: {names}"),
+        None => "; there are none".to_owned(),
+    };
+    failure.message.push_str(&told);
     failure
+}
+
+/// The first names of a list and how many more there are; `None` if it is empty. A list is told for each call that needs
+/// it, so without a limit many calls and many tools would make one answer of a very different size.
+pub(crate) fn listed<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Option<String> {
+    let mut names = names.into_iter();
+    let mut list = names.next()?.as_ref().to_owned();
+    for name in names.by_ref().take(MAX_LISTED_TOOLS - 1) {
+        list.push_str(", ");
+        list.push_str(name.as_ref());
+    }
+    let more = names.count();
+    if more > 0 {
+        list.push_str(&format!(" and {more} more"));
+    }
+    Some(list)
 }

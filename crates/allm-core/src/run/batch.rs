@@ -7,7 +7,7 @@ use super::halt::HaltFacts;
 use super::input::{InputError, InputReason, Stop};
 use super::outcome::ToolOutcome;
 use super::state::OpenCall;
-use crate::data::{CallFailure, Message, Response};
+use crate::data::{CallFailure, Message, Response, ToolCall};
 
 /// The calls of one turn while some of them run.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub(super) struct Batch {
     pub(super) response: Response,
     /// One for each call of the response, in call order.
     pub(super) slots: Vec<Slot>,
+    /// The calls of the response once more, to be handed out without being copied.
+    calls: Vec<Arc<ToolCall>>,
     running: usize,
 }
 
@@ -39,7 +41,9 @@ pub(super) enum Slot {
 impl Batch {
     pub(super) fn new(response: Response, slots: Vec<Slot>) -> Self {
         let running = slots.iter().filter(|slot| **slot == Slot::Running).count();
+        let calls = response.tool_calls().iter().cloned().map(Arc::new);
         Self {
+            calls: calls.collect(),
             response,
             slots,
             running,
@@ -48,11 +52,11 @@ impl Batch {
 
     /// The calls that are still to be answered by the driver.
     pub(super) fn running(&self) -> impl Iterator<Item = CallToRun> {
-        let calls = self.response.tool_calls().iter().zip(&self.slots).zip(0..);
+        let calls = self.calls.iter().zip(&self.slots).zip(0..);
         let running = calls.filter(|((_, slot), _)| **slot == Slot::Running);
         running.map(|((call, _), index)| CallToRun {
             index,
-            call: call.clone(),
+            call: Arc::clone(call),
         })
     }
 

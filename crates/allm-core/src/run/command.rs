@@ -39,6 +39,6 @@ pub struct ModelCommand {
 pub struct CallToRun {
     /// Its place in the response.
     pub index: u32,
-    /// The call.
-    pub call: ToolCall,
+    /// The call. Shared: a command is asked for after each outcome, and lists the calls that still run.
+    pub call: Arc<ToolCall>,
 }

@@ -111,7 +111,7 @@ pub(super) struct BatchForm {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum SlotForm {
+pub(super) enum SlotForm {
     Running,
     Done(DoneForm),
     Closing(ClosingForm),
@@ -129,7 +129,7 @@ tagged!(SlotForm {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct DoneForm {
+pub(super) struct DoneForm {
     message: Arc<Message>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     halt: Option<HaltFacts>,
@@ -137,7 +137,7 @@ struct DoneForm {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ClosingForm {
+pub(super) struct ClosingForm {
     failure: CallFailure,
 }
 

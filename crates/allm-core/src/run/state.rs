@@ -339,7 +339,9 @@ impl Run {
             return Err(InputReason::NotExpected.into());
         };
         batch.close(index, outcome, self.stop)?;
+        self.history.call_ended(index);
         if batch.is_drained() {
+            self.history.turn_closed();
             let batch = std::mem::replace(&mut self.phase, Phase::Model);
             if let Phase::Tools(batch) = batch {
                 self.finish_batch(*batch, events);

@@ -2,7 +2,7 @@
 
 use allm_core::json;
 use allm_core::run::{Input, Run};
-use allm_core::{JsonError, JsonReason};
+use allm_core::{JsonError, JsonReason, Message, Response, ToolCall};
 use serde_json::{Value, json};
 
 use super::script::*;
@@ -126,4 +126,34 @@ fn the_hash_of_a_state_does_not_depend_on_when_it_was_asked_for() {
         asked_once.step();
     }
     assert_eq!(asked_often.run.state_hash(), asked_once.run.state_hash());
+}
+
+/// What has been hashed of an open turn is no part of the state, and is forgotten with the turn.
+#[test]
+fn the_hash_is_that_of_a_fresh_copy_however_often_it_was_asked() {
+    let started = Run::start(setup(tools(&["a"])));
+    let mut run = started.expect("settings").run;
+    let answer = || {
+        let calls = ["c0", "c1", "c2"].map(|id| ToolCall::new(id, "a", "{}"));
+        let message = Message::assistant("").with_tool_calls(calls.into());
+        Input::responded(Response::new(message))
+    };
+    let done = |index, text| Input::tool_done(index, ok(text));
+    let apply = |run: &mut Run, input| drop(run.apply(input).expect("it waits for that"));
+    let ask = |run: &mut Run| {
+        let mut fresh: Run = json::from_slice(&bytes(run)).expect("a run");
+        let expected = fresh.state_hash().expect("a hash");
+        assert_eq!(run.state_hash().expect("a hash"), expected);
+    };
+    apply(&mut run, answer());
+    ask(&mut run);
+    apply(&mut run, done(2, "x"));
+    ask(&mut run);
+    // Not asked until the next turn is open, in which another call has ended.
+    for input in [done(0, "y"), done(1, "y"), answer(), done(1, "z")] {
+        apply(&mut run, input);
+    }
+    ask(&mut run);
+    apply(&mut run, done(0, "z"));
+    ask(&mut run);
 }

@@ -219,7 +219,7 @@ impl Shared {
             let error = exited("there is no runtime to run it");
             return self.board.finish(place, self.stopped_as(entry, error));
         };
-        let call = Call::new(Arc::clone(self), place, call.clone(), *index, entry);
+        let call = Call::new(Arc::clone(self), place, Arc::clone(call), *index, entry);
         let task = runtime.spawn(Watched(call).run(runtime.clone()).instrument(span));
         self.board.keep(place, task.abort_handle());
     }

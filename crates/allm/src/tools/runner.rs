@@ -278,7 +278,7 @@ impl Given {
                 stopped = Some(Stop::Cancelled);
                 closing.insert(place, closed(Stop::Cancelled, call));
             } else {
-                let call = call.clone();
+                let call = Arc::new(call.clone());
                 batch.push(CallToRun { index, call });
             }
         }

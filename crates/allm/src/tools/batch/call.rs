@@ -39,7 +39,7 @@ impl Call {
     pub(super) fn new(
         shared: Arc<Shared>,
         place: usize,
-        call: ToolCall,
+        call: Arc<ToolCall>,
         index: u32,
         entry: &Arc<Entry>,
     ) -> Self {
@@ -48,7 +48,7 @@ impl Call {
             cancel: shared.cancel.child(),
             shared,
             entry: Arc::clone(entry),
-            call: Arc::new(call),
+            call,
             place,
             index,
             limit,

@@ -23,7 +23,7 @@ fn hanging() -> (BatchRun, Arc<Notify>) {
     });
     let calls = [2, 4, 6].map(|index| CallToRun {
         index,
-        call: ToolCall::new(format!("c{index}"), "t", "{}"),
+        call: Arc::new(ToolCall::new(format!("c{index}"), "t", "{}")),
     });
     let settings = RunnerSettings {
         max_concurrency: Some(1),
@@ -115,7 +115,7 @@ async fn what_waits_does_not_begin_once_the_token_fired() {
     });
     let calls = [0, 1].map(|index| CallToRun {
         index,
-        call: ToolCall::new(format!("c{index}"), "t", "{}"),
+        call: Arc::new(ToolCall::new(format!("c{index}"), "t", "{}")),
     });
     let settings = RunnerSettings {
         max_concurrency: Some(1),
@@ -161,7 +161,7 @@ async fn stop_after_the_end_changes_nothing() {
 async fn an_unknown_call_has_an_end() {
     let call = CallToRun {
         index: 0,
-        call: ToolCall::new("c", "nope", "{}"),
+        call: Arc::new(ToolCall::new("c", "nope", "{}")),
     };
     let mut run = BatchRun::start(vec![call], ToolSet::default(), Arc::default(), 0);
     let Some(BatchItem::Done { outcome, .. }) = next(&mut run).await else {
