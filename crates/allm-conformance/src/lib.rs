@@ -1,0 +1,10 @@
+//! wip
+
+pub mod encoder;
+pub mod executor;
+mod finding;
+mod report;
+mod wait;
+
+pub use finding::CannotExpress;
+pub use report::{Check, Outcome, Report};
