@@ -37,6 +37,7 @@ fn l1_a_tool_of_three_parts_has_the_defaults() {
         description: String::new(),
         schema: json!({}),
         manual: false,
+        approval: allm_core::ApprovalRule::Never,
         compact: false,
         summary: None,
         effect: Effect::AtMostOnce,
