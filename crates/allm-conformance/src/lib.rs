@@ -1,5 +1,6 @@
 //! wip
 
+pub mod adapter;
 pub mod encoder;
 pub mod executor;
 mod finding;
