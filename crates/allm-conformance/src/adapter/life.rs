@@ -1,6 +1,6 @@
 //! Beginning, dropping, cancelling, and what lies around a call.
 
-use allm_core::{BoxStream, Capabilities, Event, Support};
+use allm_core::{BoxStream, Capabilities, Event, FinishReason, Support};
 
 use super::play::{End, Stage, fold};
 use super::scenario::{Scenario, TEXT};
@@ -166,19 +166,26 @@ async fn cancelled(stage: &Stage<'_>) -> Checked {
     let mut stream = prepared.adapter.stream(call);
     until_text(stage, &mut stream).await?;
     cancel.cancel();
-    ends_cancelled(stage, stream).await
+    let mut events = Vec::new();
+    loop {
+        match stage.next(&mut stream).await {
+            Ok(Some(event)) => events.push(event),
+            Ok(None) => break,
+            Err(_) => return Err(Finding::failed(CANCELLED, "no end")),
+        }
+    }
+    // What had come over the wire by then may still be told.
+    is_cancelled(events.last())
 }
 
-async fn ends_cancelled(stage: &Stage<'_>, mut stream: BoxStream<'static, Event>) -> Checked {
-    let expected = "an `error` with `cancelled`, and the end";
-    match stage.next(&mut stream).await {
-        Ok(Some(Event::Error(error))) if error.error.reason == "cancelled" => {}
-        other => return Err(Finding::failed(expected, format!("{other:?}"))),
-    }
-    match stage.next(&mut stream).await {
-        Ok(None) => Ok(()),
-        other => Err(Finding::failed(expected, format!("{other:?} after it"))),
-    }
+const CANCELLED: &str = "an `error` with `cancelled`, and the end";
+
+fn is_cancelled(event: Option<&Event>) -> Checked {
+    let is_so = |event: &Event| match event {
+        Event::Error(error) => error.error.reason == "cancelled",
+        _ => false,
+    };
+    expect(event.is_some_and(is_so), CANCELLED, || format!("{event:?}"))
 }
 
 async fn cancelled_before(stage: &Stage<'_>) -> Checked {
@@ -186,8 +193,15 @@ async fn cancelled_before(stage: &Stage<'_>) -> Checked {
     let before = prepared.seen();
     let call = prepared.call(scenario);
     call.cancel.cancel();
-    let stream = prepared.adapter.stream(call);
-    ends_cancelled(stage, stream).await?;
+    let mut stream = prepared.adapter.stream(call);
+    match stage.next(&mut stream).await {
+        Ok(event) => is_cancelled(event.as_ref())?,
+        Err(end) => return Err(Finding::failed(CANCELLED, format!("{end:?}"))),
+    }
+    match stage.next(&mut stream).await {
+        Ok(None) => {}
+        other => return Err(Finding::failed(CANCELLED, format!("{other:?} after it"))),
+    }
     expect_eq(&prepared.seen(), &before)
 }
 
@@ -212,8 +226,8 @@ async fn two_streams(stage: &Stage<'_>) -> Checked {
     }
     for events in &events {
         let response = fold(events.iter());
-        let found = (response.text(), response.error);
-        expect_eq(&found, &(TEXT.to_owned(), None))?;
+        let found = (response.text(), response.finish_reason);
+        expect_eq(&found, &(TEXT.to_owned(), Some(FinishReason::Stop)))?;
     }
     Ok(())
 }

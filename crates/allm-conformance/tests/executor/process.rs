@@ -10,13 +10,33 @@ use std::sync::{Arc, Mutex};
 use allm::{ProcessExecutor, ProcessTool};
 use allm_conformance::CannotExpress;
 use allm_conformance::executor::{self, Behaviour, ExecutorSubject, Witness};
-use allm_core::{Tool, ToolExecutor};
+use allm_core::{
+    BoxFuture, Map, Tool, ToolContext, ToolError, ToolExecutor, ToolReason, ToolReply,
+};
 use serde_json::json;
+
+type Outcome = Result<ToolReply, ToolError>;
+type Change = fn(&Tool, Outcome) -> Outcome;
+
+/// A process executor with one thing wrong.
+struct Changed(ProcessExecutor, Change);
+
+impl ToolExecutor for Changed {
+    fn execute<'a>(
+        &'a self,
+        tool: &'a Tool,
+        arguments: Map,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move { (self.1)(tool, self.0.execute(tool, arguments, context).await) })
+    }
+}
 
 /// Each tool is a script of the shell with a name of its own.
 #[derive(Default)]
 struct Scripts {
     executor: Mutex<ProcessExecutor>,
+    change: Option<Change>,
     pipes: Mutex<Vec<PathBuf>>,
 }
 
@@ -101,7 +121,11 @@ impl ExecutorSubject for Scripts {
     }
 
     fn executor(&self) -> Arc<dyn ToolExecutor> {
-        Arc::new(self.executor.lock().unwrap().clone())
+        let executor = self.executor.lock().unwrap().clone();
+        match self.change {
+            Some(change) => Arc::new(Changed(executor, change)),
+            None => Arc::new(executor),
+        }
     }
 }
 
@@ -120,4 +144,39 @@ async fn the_process_executor_passes() {
         "cancel_reaches_the_tool",
         "blocking",
     ]);
+}
+
+async fn failed(change: Change) -> Vec<&'static str> {
+    let mut scripts = Scripts::default();
+    scripts.change = Some(change);
+    let report = executor::check(&scripts).await;
+    report.failed().map(|check| check.name).collect()
+}
+
+/// L43, L112.
+#[tokio::test]
+async fn l43_l112_deaths_that_are_told_as_something_else() {
+    let panicked = |tool: &Tool, outcome: Outcome| {
+        outcome.map_err(|mut error| {
+            if tool.name == "exit" {
+                error.reason = ToolReason::HandlerRaised;
+            }
+            error
+        })
+    };
+    assert_eq!(failed(panicked).await, ["exit"]);
+    let causeless = |tool: &Tool, outcome: Outcome| {
+        outcome.map_err(|mut error| {
+            if tool.name == "killed_by_signal" {
+                error.cause = None;
+            }
+            error
+        })
+    };
+    assert_eq!(failed(causeless).await, ["killed_by_signal"]);
+    let cut = |tool: &Tool, outcome: Outcome| match outcome {
+        Err(_) if tool.name == "endless" => Ok(ToolReply::ok("y")),
+        outcome => outcome,
+    };
+    assert_eq!(failed(cut).await, ["endless_reply"]);
 }
