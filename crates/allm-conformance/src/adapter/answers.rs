@@ -106,7 +106,7 @@ fn finish_reason(stage: &Stage<'_>) -> Checked {
 
 fn refusal(stage: &Stage<'_>) -> Checked {
     let response = stage.of(Scenario::Refusal)?.fold();
-    expect_eq(&response.refusal().as_deref(), &Some(REFUSAL))
+    expect_eq(&response.refusal(), &Some(REFUSAL))
 }
 
 fn usage(stage: &Stage<'_>) -> Checked {

@@ -108,32 +108,37 @@ struct Seen<'a> {
     text: &'a str,
 }
 
+impl<'a> Seen<'a> {
+    fn of(event: &'a Event) -> Option<Self> {
+        match event {
+            Event::ToolCallStarted(event) => Some(Self {
+                kind: Kind::Started,
+                index: event.index,
+                id: &event.id,
+                name: Some(&event.name),
+                text: "",
+            }),
+            Event::ToolCallDelta(event) => Some(Self {
+                kind: Kind::Piece,
+                index: event.index,
+                id: &event.id,
+                name: None,
+                text: &event.arguments_delta,
+            }),
+            Event::ToolCallCompleted(event) => Some(Self {
+                kind: Kind::Completed,
+                index: event.index,
+                id: &event.id,
+                name: Some(&event.name),
+                text: &event.raw_arguments,
+            }),
+            _ => None,
+        }
+    }
+}
+
 fn seen(played: &Played) -> Vec<Seen<'_>> {
-    let seen = |event| match event {
-        &Event::ToolCallStarted(ref event) => Some(Seen {
-            kind: Kind::Started,
-            index: event.index,
-            id: &event.id,
-            name: Some(&event.name),
-            text: "",
-        }),
-        Event::ToolCallDelta(event) => Some(Seen {
-            kind: Kind::Piece,
-            index: event.index,
-            id: &event.id,
-            name: None,
-            text: &event.arguments_delta,
-        }),
-        Event::ToolCallCompleted(event) => Some(Seen {
-            kind: Kind::Completed,
-            index: event.index,
-            id: &event.id,
-            name: Some(&event.name),
-            text: &event.raw_arguments,
-        }),
-        _ => None,
-    };
-    played.events.iter().filter_map(seen).collect()
+    played.events.iter().filter_map(Seen::of).collect()
 }
 
 /// The indexes in the order of first sight.

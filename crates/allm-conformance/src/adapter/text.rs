@@ -79,10 +79,12 @@ fn text_completed(stage: &Stage<'_>) -> Checked {
 }
 
 fn pieces(played: &Played) -> Vec<(Option<&PartId>, &str)> {
-    let piece = |event| match event {
-        &Event::TextDelta(ref delta) => Some((delta.id.as_ref(), &*delta.delta)),
-        _ => None,
-    };
+    fn piece(event: &Event) -> Option<(Option<&PartId>, &str)> {
+        match event {
+            Event::TextDelta(delta) => Some((delta.id.as_ref(), &delta.delta)),
+            _ => None,
+        }
+    }
     played.events.iter().filter_map(piece).collect()
 }
 

@@ -54,12 +54,15 @@ impl Scripts {
         // A tool that is not run is never written of; its thread ends with the test.
         std::thread::spawn(move || {
             let mut alive = Vec::new();
-            let Ok(pipe) = File::open(watched) else {
-                return;
-            };
-            for line in BufReader::new(pipe).lines() {
-                assert_eq!(line.unwrap(), "begun");
-                alive.push(witness.begin());
+            // Never without a reader: a process that begins just then would be killed by its own line.
+            let mut _last = None;
+            while let Ok(pipe) = File::open(&watched) {
+                for line in BufReader::new(&pipe).lines() {
+                    assert_eq!(line.unwrap(), "begun");
+                    alive.push(witness.begin());
+                }
+                alive.clear();
+                _last = Some(pipe);
             }
         });
         path
