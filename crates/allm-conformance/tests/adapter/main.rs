@@ -68,6 +68,15 @@ async fn nothing_to_look_at_is_no_pass() {
     assert!(!report.is_passed());
 }
 
+/// Each rule is broken by some test.
+#[tokio::test(start_paused = true)]
+async fn no_rule_is_without_a_broken_adapter() {
+    let tests = concat!(include_str!("events.rs"), include_str!("life.rs"));
+    for check in adapter::check(&Faithful).await.checks() {
+        assert!(tests.contains(&format!("\"{}\"", check.name)), "{check}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn names_are_unique() {
     let report = adapter::check(&Faithful).await;

@@ -1,6 +1,5 @@
 //! Executors with one thing wrong.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -283,12 +282,6 @@ async fn l40_l41_l42_l98_panics_that_are_not_contained() {
     );
 }
 
-/// What a panic said, without text included.
-fn raised(payload: &(dyn Any + Send)) -> ToolError {
-    let text = payload.downcast_ref::<&str>().copied();
-    ToolError::new(ToolReason::HandlerRaised, "it panicked").cause(text.unwrap_or("no text"))
-}
-
 /// L47.
 #[tokio::test(start_paused = true)]
 async fn l47_a_call_that_is_tried_again() {
@@ -489,7 +482,5 @@ async fn an_executor_that_only_panics_fails_everywhere_and_harms_nobody() {
         .collect();
     let passed: Vec<_> = passed.into_iter().map(|check| check.name).collect();
     assert_eq!(passed, ["check_asks_the_handler", "check_runs_nothing"]);
-    let caught = catch_unwind(AssertUnwindSafe(|| report.assert()));
-    assert!(caught.is_err());
-    assert_eq!(raised(&CRASH_TEXT).cause.unwrap().message, CRASH_TEXT);
+    assert!(catch_unwind(AssertUnwindSafe(|| report.assert())).is_err());
 }

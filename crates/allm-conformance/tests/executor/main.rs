@@ -92,6 +92,16 @@ async fn nothing_to_look_at_is_no_pass() {
     assert!(!report.is_passed());
 }
 
+/// Each rule is broken by some test.
+#[tokio::test]
+async fn no_rule_is_without_a_broken_executor() {
+    let tests = concat!(include_str!("broken.rs"), include_str!("process.rs"));
+    let report = executor::check(&OfHandlers::new(DefaultExecutor::new())).await;
+    for check in report.checks() {
+        assert!(tests.contains(&format!("\"{}\"", check.name)), "{check}");
+    }
+}
+
 #[tokio::test]
 async fn names_are_unique_and_every_behaviour_is_listed() {
     let report = executor::check(&OfHandlers::new(DefaultExecutor::new())).await;
