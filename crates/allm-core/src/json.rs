@@ -46,7 +46,8 @@ pub use canonical::{canonical, canonical_value};
 pub use document::{
     Document, Envelope, FORMAT, from_slice, from_slice_with, from_str, peek, to_string, to_vec,
 };
-pub(crate) use foreign::{ForeignFault, foreign_as, foreign_value};
+pub(crate) use foreign::foreign_as;
+pub use foreign::{ForeignFault, foreign_value};
 pub use limits::{Limits, MAX_DEPTH};
 pub use raw::RawJson;
 pub use value::{value_from_slice, value_to_string, value_to_vec};

@@ -113,6 +113,22 @@ async fn the_forms_of_a_reply() {
     }
 }
 
+/// L60 for what comes back: the deepest arguments can be given back with something around them.
+#[tokio::test]
+async fn a_reply_may_be_as_deep_as_arguments() {
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let reply_of = |levels: usize| format!(r#"{{"ok":{}}}"#, nested(levels));
+    let tool = ProcessTool::new("/bin/echo").arg(reply_of(143));
+    let Ok(ToolReply::Ok(value)) = reply(&tool).await else {
+        panic!("143 levels are taken");
+    };
+    assert_eq!(value.get().unwrap().to_string(), nested(143));
+    for levels in [144, 10_000] {
+        let tool = ProcessTool::new("/bin/echo").arg(reply_of(levels));
+        assert_eq!(failure(&tool).await.0, ToolReason::InvalidReturn);
+    }
+}
+
 /// What a program is told: one line of JSON, and nothing of the environment.
 #[tokio::test]
 async fn a_program_is_told_what_it_needs() {

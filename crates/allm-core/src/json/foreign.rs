@@ -11,14 +11,26 @@ use super::tree;
 use crate::error::{JsonError, JsonReason};
 
 /// Why a text from elsewhere is no value.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ForeignFault {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignFault {
+    /// It nests deeper than the limit.
     TooDeep,
-    Syntax { offset: usize },
+    /// It is not one JSON value.
+    Syntax {
+        /// The byte where reading stopped.
+        offset: usize,
+    },
 }
 
-/// The value in a text from elsewhere. Of a key that stands twice the last one counts.
-pub(crate) fn foreign_value(text: &str, max_depth: usize) -> Result<Value, ForeignFault> {
+/// The value in a text from elsewhere: a model's arguments, the reply of a child process. Of a key that stands twice the
+/// last one counts.
+///
+/// More than [`MAX_DEPTH`](super::MAX_DEPTH) levels count as that many.
+///
+/// # Errors
+///
+/// When the text is not one JSON value, or nests deeper.
+pub fn foreign_value(text: &str, max_depth: usize) -> Result<Value, ForeignFault> {
     let limits = Limits {
         max_bytes: usize::MAX,
         max_depth,

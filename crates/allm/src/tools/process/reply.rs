@@ -1,5 +1,7 @@
 //! What a process replied.
 
+use allm_core::json::foreign_value;
+use allm_core::limits::MAX_ARGUMENT_DEPTH;
 use allm_core::{ToolError, ToolReason, ToolReply};
 use serde_json::Value;
 
@@ -10,25 +12,28 @@ use super::child::Said;
 /// How much of an offending text a cause holds, in bytes.
 const MAX_CAUSE: usize = 4_096;
 
+/// How deep a reply may nest: a tool may give back the deepest arguments, with something around them.
+const MAX_DEPTH: usize = MAX_ARGUMENT_DEPTH + 16;
+
 /// The reply in what a process said.
 pub(super) fn read(said: &Said, max_output: usize) -> Result<ToolReply, ToolError> {
     if said.too_much {
         let cause = format!("it said more than {max_output} bytes");
         return Err(invalid("the reply is too long", cause));
     }
-    match serde_json::from_slice::<Value>(&said.stdout) {
-        Ok(value) => ToolReply::from_json(value).map_err(|mut error| {
+    match value(&said.stdout) {
+        Some(value) => ToolReply::from_json(value).map_err(|mut error| {
             if let Some(cause) = &mut error.cause {
                 cause.message = cut(std::mem::take(&mut cause.message), MAX_CAUSE);
             }
             error
         }),
         // Half a reply of a process that died is none.
-        Err(_) if !said.status.success() || said.stdout.trim_ascii().is_empty() => {
+        None if !said.status.success() || said.stdout.trim_ascii().is_empty() => {
             let stderr = said.stderr.trim();
             Err(exited(&format!("{}; {stderr}", said.status)))
         }
-        Err(_) => {
+        None => {
             let text = String::from_utf8_lossy(&said.stdout).into_owned();
             Err(invalid(
                 "the reply is not one JSON value",
@@ -36,6 +41,12 @@ pub(super) fn read(said: &Said, max_output: usize) -> Result<ToolReply, ToolErro
             ))
         }
     }
+}
+
+/// The one JSON value in a text.
+fn value(text: &[u8]) -> Option<Value> {
+    let text = str::from_utf8(text).ok()?;
+    foreign_value(text, MAX_DEPTH).ok()
 }
 
 fn invalid(message: &str, cause: String) -> ToolError {
