@@ -37,6 +37,9 @@ pub struct Tool {
     pub description: String,
     /// The JSON Schema of its arguments; `{}` accepts any object.
     pub schema: Value,
+    /// Whether the provider must keep to the schema exactly.
+    #[serde(default = "Strict::no", skip_serializing_if = "Strict::is_no")]
+    pub strict: Strict,
     /// Left to the caller: the library never runs it in auto mode.
     #[serde(default, skip_serializing_if = "is_false")]
     pub manual: bool,
@@ -71,6 +74,7 @@ impl Tool {
             name: name.into(),
             description: description.into(),
             schema,
+            strict: Strict::No,
             manual: false,
             compact: false,
             summary: None,
@@ -79,6 +83,13 @@ impl Tool {
             metadata: Map::new(),
             handler: None,
         }
+    }
+
+    /// Whether the provider must keep to the schema exactly. The stub of a compact tool is never strict.
+    #[must_use]
+    pub fn strict(mut self, strict: Strict) -> Self {
+        self.strict = strict;
+        self
     }
 
     /// Leaves its calls to the caller.
@@ -167,7 +178,7 @@ impl Tool {
             name: self.name.clone(),
             description: self.description.clone(),
             schema: self.schema.clone(),
-            strict: Strict::No,
+            strict: self.strict,
         })
     }
 }
@@ -179,6 +190,7 @@ impl PartialEq for Tool {
             name,
             description,
             schema,
+            strict,
             manual,
             compact,
             summary,
@@ -190,6 +202,7 @@ impl PartialEq for Tool {
         *name == other.name
             && *description == other.description
             && *schema == other.schema
+            && *strict == other.strict
             && *manual == other.manual
             && *compact == other.compact
             && *summary == other.summary
@@ -205,6 +218,7 @@ impl fmt::Debug for Tool {
             .field("name", &self.name)
             .field("description", &self.description)
             .field("schema", &self.schema)
+            .field("strict", &self.strict)
             .field("manual", &self.manual)
             .field("compact", &self.compact)
             .field("summary", &self.summary)

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use allm::{
-    Chat, Engine, EngineBuilder, Generate, Map, ModelCall, Request, Step, Timeouts, Tool, ToolSpec,
+    Chat, Engine, EngineBuilder, Generate, Map, ModelCall, Request, Step, Strict, Timeouts, Tool,
+    ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -77,7 +78,11 @@ fn metadata(level: &str) -> Map {
 
 fn tools(level: &str) -> [Tool; 2] {
     let tool = |name: &str| Tool::new(name, level, json!({"type": "object"}));
-    [tool("shared"), tool(level)]
+    let strict = match level {
+        "request" => Strict::Yes,
+        _ => Strict::Auto,
+    };
+    [tool("shared").strict(strict), tool(level)]
 }
 
 fn pairs(pairs: &[(String, String)]) -> Value {
@@ -160,14 +165,17 @@ fn rows() -> Vec<Merge> {
             }),
             observe: |call| {
                 let specs = call.request.tools.iter().map(|spec| match spec {
-                    ToolSpec::Function(function) => json!([function.name, function.description]),
+                    ToolSpec::Function(function) => {
+                        json!([function.name, function.description, function.strict])
+                    }
                     other => json!(format!("{other:?}")),
                 });
                 specs.collect()
             },
             expected: |levels| {
-                let own = levels.iter().map(|level| json!([level, level]));
-                std::iter::once(json!(["shared", highest(levels)])).chain(own).collect()
+                let own = levels.iter().map(|level| json!([level, level, "no"]));
+                let strict = if highest(levels) == "request" { "yes" } else { "auto" };
+                std::iter::once(json!(["shared", highest(levels), strict])).chain(own).collect()
             },
         },
     ]
