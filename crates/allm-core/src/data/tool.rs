@@ -37,6 +37,9 @@ pub struct Tool {
     pub description: String,
     /// The JSON Schema of its arguments; `{}` accepts any object.
     pub schema: Value,
+    /// Whether the provider must keep to the schema exactly.
+    #[serde(default = "Strict::no", skip_serializing_if = "Strict::is_no")]
+    pub strict: Strict,
     /// Left to the caller: the library never runs it in auto mode.
     #[serde(default, skip_serializing_if = "is_false")]
     pub manual: bool,
@@ -93,6 +96,7 @@ impl Tool {
             name: name.into(),
             description: description.into(),
             schema,
+            strict: Strict::No,
             manual: false,
             approval: ApprovalRule::Never,
             compact: false,
@@ -102,6 +106,13 @@ impl Tool {
             metadata: Map::new(),
             handler: None,
         }
+    }
+
+    /// Whether the provider must keep to the schema exactly. The stub of a compact tool is never strict.
+    #[must_use]
+    pub fn strict(mut self, strict: Strict) -> Self {
+        self.strict = strict;
+        self
     }
 
     /// Leaves its calls to the caller.
@@ -206,7 +217,7 @@ impl Tool {
             name: self.name.clone(),
             description: self.description.clone(),
             schema: self.schema.clone(),
-            strict: Strict::No,
+            strict: self.strict,
         })
     }
 }
@@ -218,6 +229,7 @@ impl PartialEq for Tool {
             name,
             description,
             schema,
+            strict,
             manual,
             approval,
             compact,
@@ -230,6 +242,7 @@ impl PartialEq for Tool {
         *name == other.name
             && *description == other.description
             && *schema == other.schema
+            && *strict == other.strict
             && *manual == other.manual
             && *approval == other.approval
             && *compact == other.compact
@@ -246,6 +259,7 @@ impl fmt::Debug for Tool {
             .field("name", &self.name)
             .field("description", &self.description)
             .field("schema", &self.schema)
+            .field("strict", &self.strict)
             .field("manual", &self.manual)
             .field("approval", &self.approval)
             .field("compact", &self.compact)

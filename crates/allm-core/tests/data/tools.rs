@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allm_core::{
-    BoxFuture, Effect, Event, JsonError, JsonReason, Map, Tool, ToolContext, ToolError,
+    BoxFuture, Effect, Event, JsonError, JsonReason, Map, Strict, Tool, ToolContext, ToolError,
     ToolHandler, ToolReason, ToolReply, json,
 };
 use serde_json::json;
@@ -36,6 +36,7 @@ fn l1_a_tool_of_three_parts_has_the_defaults() {
         name: "echo".into(),
         description: String::new(),
         schema: json!({}),
+        strict: Strict::No,
         manual: false,
         approval: allm_core::ApprovalRule::Never,
         compact: false,

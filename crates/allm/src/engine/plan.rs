@@ -247,3 +247,6 @@ fn check_settings(settings: &Settings, kind: CallKind) -> Result<(), ValidationE
 pub(crate) fn as_config_error(error: ValidationError) -> EngineError {
     EngineError::new(EngineReason::InvalidConfig, error.to_string())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The tools of each level, merged by name.
 
-use allm_core::{Tool, ToolSpec};
+use allm_core::{FunctionSpec, Tool, ToolSpec};
 
 /// What one level says of the tools.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,7 @@ impl Entry {
                 ToolSpec::Function(function) => {
                     tool.description = function.description;
                     tool.schema = function.schema;
+                    tool.strict = function.strict;
                     Self::Tool(tool)
                 }
                 spec => Self::Spec(Box::new(spec)),
@@ -107,11 +108,15 @@ impl ToolList {
             match entry {
                 Entry::Tool(tool) => tools.push((**tool).clone()),
                 Entry::Spec(spec) => match &**spec {
-                    ToolSpec::Function(function) => tools.push(Tool::new(
-                        function.name.clone(),
-                        function.description.clone(),
-                        function.schema.clone(),
-                    )),
+                    ToolSpec::Function(function) => {
+                        let FunctionSpec {
+                            name,
+                            description,
+                            schema,
+                            strict,
+                        } = function.clone();
+                        tools.push(Tool::new(name, description, schema).strict(strict));
+                    }
                     spec => built_in.push(spec.clone()),
                 },
             }

@@ -93,6 +93,12 @@ impl ToolSet {
         self.0.entries.get(*place)
     }
 
+    /// Whether this is a clone of the other: nothing was compiled to make it.
+    #[cfg(test)]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The tools in order, the help tool included.
     pub(crate) fn list(&self) -> &[Tool] {
         &self.0.list

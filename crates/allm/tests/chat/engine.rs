@@ -2,7 +2,7 @@
 
 use allm::{
     ApiKey, BoxFuture, Engine, EngineReason, Fake, KeyError, KeyRequest, KeySource, KeyUse,
-    Request, RetryPolicy, Setting, Thread, Tool,
+    RetryPolicy, Thread, Tool,
 };
 use serde_json::json;
 
@@ -70,50 +70,6 @@ async fn c8_c94_the_order_of_the_gates() {
     let error = engine.chat("hi").await.expect_err("no key");
     assert_eq!(error.reason(), "missing_key");
     fake.assert_calls(0);
-}
-
-#[tokio::test]
-async fn c84_c85_call_beats_request_beats_engine_and_off_beats_all() {
-    let fake = Fake::new().always(text("x"));
-    let engine = Engine::builder()
-        .provider(fake.clone())
-        .model("fake:engine")
-        .temperature(0.1)
-        .max_tokens(1)
-        .build()
-        .expect("valid");
-    let sent = || fake.last_request().expect("a request");
-    let _ = engine.generate("hi").await.expect("an answer");
-    assert_eq!(
-        (sent().temperature, sent().max_tokens),
-        (Some(0.1), Some(1))
-    );
-    let request = || Request {
-        temperature: Some(0.2),
-        ..Request::new("hi")
-    };
-    let _ = engine.chat(request()).await.expect("a result");
-    assert_eq!(
-        (sent().temperature, sent().max_tokens),
-        (Some(0.2), Some(1))
-    );
-    let _ = engine
-        .step(request())
-        .temperature(0.3)
-        .model("fake:call")
-        .await
-        .expect("a step");
-    assert_eq!(sent().temperature, Some(0.3));
-    assert_eq!(
-        sent().model.as_ref().map(|model| model.model.clone()),
-        Some("call".to_owned())
-    );
-    let _ = engine
-        .generate(request())
-        .off(Setting::Temperature)
-        .await
-        .expect("an answer");
-    assert_eq!(sent().temperature, None);
 }
 
 #[tokio::test]

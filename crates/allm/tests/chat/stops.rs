@@ -132,3 +132,42 @@ async fn l274_a_call_that_is_never_polled_does_nothing() {
     drop(engine(&fake).chat("hi").into_future());
     fake.assert_calls(0);
 }
+
+/// L169: `halt_when` is the caller's own code; its panic is the caller's, and nothing is left behind.
+#[tokio::test(start_paused = true)]
+async fn l169_a_panic_in_halt_when_unwinds_to_the_caller() {
+    let fake = Fake::new().reply(call("a")).always(text("x"));
+    let engine = engine(&fake);
+    let chat = engine
+        .chat("hi")
+        .halt_when(|step| panic!("after {} results", step.tool_results.len()));
+    let panic = tokio::spawn(chat.into_future())
+        .await
+        .expect_err("a panic")
+        .into_panic();
+    let said = panic.downcast_ref::<String>().map(String::as_str);
+    assert_eq!(said, Some("after 1 results"));
+    assert_eq!((fake.cleanups(), fake.open_streams()), (1, 0));
+    let result = engine.chat("hi").await.expect("a result");
+    assert_eq!(result.text(), "x");
+}
+
+/// L272: dropped where a turn has ended, and where the run has.
+#[tokio::test(start_paused = true)]
+async fn l272_dropped_between_turns_or_at_the_end() {
+    for turns in [1, 2] {
+        let fake = Fake::new().reply(call("a")).reply(text("x"));
+        let mut events = engine(&fake).chat("hi").stream();
+        let mut ended = 0;
+        while ended < turns {
+            let event = events.next().await.expect("a step");
+            ended += usize::from(event.tag() == "step_completed");
+        }
+        drop(events);
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        fake.assert_calls(turns);
+        assert_eq!((fake.cleanups(), fake.open_streams()), (turns, 0));
+        let handle = tokio::runtime::Handle::current();
+        assert_eq!(handle.metrics().num_alive_tasks(), 0);
+    }
+}

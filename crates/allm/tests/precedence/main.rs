@@ -93,3 +93,43 @@ fn c88_every_setting_of_a_request_has_three_levels_and_three_entry_points() {
         assert!(row.request.is_some(), "{:?}", row.setting);
     }
 }
+
+/// C90: no setting of the loop, the transport or telemetry is in what the adapter is given to send.
+#[tokio::test(start_paused = true)]
+async fn c90_only_what_is_meant_for_the_provider_is_in_the_request() {
+    let others = transport_rows::rows().into_iter().chain(run_rows::rows());
+    for row in others {
+        for entry in row.entries().filter(|entry| *entry != Entry::Runner) {
+            let sent = async |levels| {
+                let case = Case {
+                    row: &row,
+                    levels,
+                    entry,
+                    mode: drive::Mode::Awaited,
+                };
+                let seen = seen(&case).await;
+                let request = seen.notes.calls.first().map(|call| (*call.request).clone());
+                let mut request = request.unwrap_or_else(|| panic!("{case}: no request"));
+                if row.setting == Setting::StructuredFinalize {
+                    // It moves the format to the second pass.
+                    request.response_format = None;
+                }
+                serde_json::to_string(&request).unwrap()
+            };
+            let without = sent(Levels::default()).await;
+            let said = Some(Said::Value(0));
+            let at_call = Levels {
+                call: said,
+                ..Levels::default()
+            };
+            let at_engine = Levels {
+                engine: said,
+                ..Levels::default()
+            };
+            assert_eq!(sent(at_call).await, without, "{:?}", row.setting);
+            if row.engine.is_some() {
+                assert_eq!(sent(at_engine).await, without, "{:?}", row.setting);
+            }
+        }
+    }
+}

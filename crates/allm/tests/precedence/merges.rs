@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use allm::{
-    Chat, Engine, EngineBuilder, Generate, Map, ModelCall, Request, Step, Timeouts, Tool, ToolSpec,
+    Chat, Engine, EngineBuilder, Generate, Map, ModelCall, Request, Step, Strict, Timeouts, Tool,
+    ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -27,34 +28,33 @@ struct Merge {
 /// A row in which the engine and the calls say the same through methods of the same names.
 macro_rules! merge {
     (
-        $name:literal, |$builder:ident, $level:ident| $say:expr
-        $(, in request |$request:ident, $at:ident| $set:expr)?,
+        $name:literal, |$builder:ident, $level:ident| $say:expr, request: $request:expr,
         observe: $observe:expr, expected: $expected:expr $(,)?
     ) => {
         Merge {
             name: $name,
-            engine: |$builder| { let $level = "engine"; $say },
-            generate: |$builder| { let $level = "call"; $say },
-            step: |$builder| { let $level = "call"; $say },
-            chat: |$builder| { let $level = "call"; $say },
-            $( request: Some(|mut $request| { let $at = "request"; $set; $request }), )?
+            engine: |$builder| {
+                let $level = "engine";
+                $say
+            },
+            generate: |$builder| {
+                let $level = "call";
+                $say
+            },
+            step: |$builder| {
+                let $level = "call";
+                $say
+            },
+            chat: |$builder| {
+                let $level = "call";
+                $say
+            },
+            request: $request,
             observe: $observe,
             expected: $expected,
-            ..NOTHING
         }
     };
 }
-
-const NOTHING: Merge = Merge {
-    name: "",
-    engine: |builder| builder,
-    request: None,
-    generate: |call| call,
-    step: |call| call,
-    chat: |call| call,
-    observe: |_| Value::Null,
-    expected: |_| Value::Null,
-};
 
 fn map(value: Value) -> Map {
     match value {
@@ -78,7 +78,11 @@ fn metadata(level: &str) -> Map {
 
 fn tools(level: &str) -> [Tool; 2] {
     let tool = |name: &str| Tool::new(name, level, json!({"type": "object"}));
-    [tool("shared"), tool(level)]
+    let strict = match level {
+        "request" => Strict::Yes,
+        _ => Strict::Auto,
+    };
+    [tool("shared").strict(strict), tool(level)]
 }
 
 fn pairs(pairs: &[(String, String)]) -> Value {
@@ -104,7 +108,10 @@ fn rows() -> Vec<Merge> {
     vec![
         merge! {
             "extra", |builder, level| builder.extra(extra(level)),
-            in request |request, level| request.extra = extra(level),
+            request: Some(|mut request| {
+                request.extra = extra("request");
+                request
+            }),
             observe: |call| Value::Object(call.request.extra.clone()),
             expected: |levels| {
                 let top = highest(levels);
@@ -115,7 +122,10 @@ fn rows() -> Vec<Merge> {
         },
         merge! {
             "metadata", |builder, level| builder.metadata(metadata(level)),
-            in request |request, level| request.metadata = metadata(level),
+            request: Some(|mut request| {
+                request.metadata = metadata("request");
+                request
+            }),
             observe: |call| Value::Object(call.request.metadata.clone()),
             expected: |levels| {
                 let top = highest(levels);
@@ -127,6 +137,7 @@ fn rows() -> Vec<Merge> {
                 let shared = if level == "engine" { "X-Shared" } else { "x-shared" };
                 builder.header(level, level).header(shared, level)
             },
+            request: None,
             observe: |call| pairs(&call.headers),
             expected: |levels| {
                 let mut all: Vec<_> = levels.iter().map(|level| json!([level, level])).collect();
@@ -137,6 +148,7 @@ fn rows() -> Vec<Merge> {
         },
         merge! {
             "query", |builder, level| builder.query(level, level).query("shared", level),
+            request: None,
             observe: |call| pairs(&call.query),
             expected: |levels| {
                 let mut all: Vec<_> = levels.iter().map(|level| json!([level, level])).collect();
@@ -147,23 +159,29 @@ fn rows() -> Vec<Merge> {
         },
         merge! {
             "tools", |builder, level| builder.tools(tools(level)),
-            in request |request, level| request.tools = tools(level).iter().map(Tool::spec).collect(),
+            request: Some(|mut request| {
+                request.tools = tools("request").iter().map(Tool::spec).collect();
+                request
+            }),
             observe: |call| {
                 let specs = call.request.tools.iter().map(|spec| match spec {
-                    ToolSpec::Function(function) => json!([function.name, function.description]),
+                    ToolSpec::Function(function) => {
+                        json!([function.name, function.description, function.strict])
+                    }
                     other => json!(format!("{other:?}")),
                 });
                 specs.collect()
             },
             expected: |levels| {
-                let own = levels.iter().map(|level| json!([level, level]));
-                std::iter::once(json!(["shared", highest(levels)])).chain(own).collect()
+                let own = levels.iter().map(|level| json!([level, level, "no"]));
+                let strict = if highest(levels) == "request" { "yes" } else { "auto" };
+                std::iter::once(json!(["shared", highest(levels), strict])).chain(own).collect()
             },
         },
     ]
 }
 
-/// C84, L15, L187: tools, `extra`, `metadata`, headers and query, for every set of levels.
+/// C84, C89, L15, L187: tools, `extra`, `metadata`, headers and query, for every set of levels.
 #[tokio::test]
 async fn c84_l15_l187_levels_that_are_combined() {
     for row in rows() {

@@ -229,7 +229,7 @@ fn loop_rows() -> Vec<Row> {
             },
             observe: |seen| {
                 let messages = &seen.notes.calls.last().unwrap().request.messages;
-                messages.iter().last().unwrap().text()
+                messages.iter().next_back().unwrap().text()
             },
             // An empty nudge adds nothing: the last message is the answer.
             expected: |said| value(said, ["n-0", "n-1", "ab"], allm::limits::FINALIZE_NUDGE),

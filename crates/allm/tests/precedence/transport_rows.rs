@@ -1,7 +1,7 @@
 //! Settings of the way to the provider, and of what is passed on: engine and call.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use allm::{ApiKey, ModelCall, RawBody, RawChunks, RetryPolicy, SessionId, Timeouts, Toggle};
@@ -60,12 +60,14 @@ fn on(said: Option<Said>, default: bool) -> String {
     .to_string()
 }
 
-/// Who was told of events: written to by closures that know their place, read and emptied by the row.
-static TOLD: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+thread_local! {
+    /// Who was told of events. The closures run where the call is polled, which is the thread of the test.
+    static TOLD: RefCell<BTreeSet<usize>> = RefCell::default();
+}
 
 fn tell(i: usize) -> impl Fn(&allm::Event) + Send + Sync + 'static {
     move |_| {
-        TOLD.lock().unwrap().insert(i);
+        TOLD.with_borrow_mut(|told| told.insert(i));
     }
 }
 
@@ -128,7 +130,7 @@ pub(crate) fn rows() -> Vec<Row> {
         },
         row! {
             OnEvent in Text, on_event(|i| 3: tell(i)), on [engine generate step chat],
-            observe: |_| format!("{:?}", std::mem::take(&mut *TOLD.lock().unwrap())),
+            observe: |_| format!("{:?}", TOLD.take()),
             expected: |said| match said {
                 Some(Said::Value(i)) => format!("{{{i}}}"),
                 Some(Said::Off) | None => "{}".to_owned(),

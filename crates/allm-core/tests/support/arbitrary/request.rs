@@ -13,7 +13,7 @@ use proptest::sample::select;
 use super::message::any_messages;
 use super::text::{any_map, any_raw_json, any_text, any_tree, maybe_float, maybe_text, named};
 
-fn any_strict() -> impl Strategy<Value = Strict> {
+pub(super) fn any_strict() -> impl Strategy<Value = Strict> {
     select(vec![Strict::Auto, Strict::Yes, Strict::No])
 }
 

@@ -6,6 +6,7 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::request::any_strict;
 use super::text::{any_map, any_text, any_tree, maybe_millis, maybe_text, named};
 
 /// Any tool, valid or not. It has no handler: that is no part of the data.
@@ -18,6 +19,7 @@ pub(crate) fn any_tool() -> BoxedStrategy<Tool> {
     ]);
     let told = (named(), any_text(), any_tree());
     let rest = (
+        any_strict(),
         any::<bool>(),
         select(vec![ApprovalRule::Never, ApprovalRule::Always]),
         any::<bool>(),
@@ -28,11 +30,12 @@ pub(crate) fn any_tool() -> BoxedStrategy<Tool> {
     );
     (told, rest)
         .prop_map(|((name, description, schema), rest)| {
-            let (manual, approval, compact, summary, effect, timeout, metadata) = rest;
+            let (strict, manual, approval, compact, summary, effect, timeout, metadata) = rest;
             Tool {
                 name,
                 description,
                 schema,
+                strict,
                 manual,
                 approval,
                 compact,
