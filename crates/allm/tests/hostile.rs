@@ -227,10 +227,13 @@ fn l98_hostile_tools_of_every_kind_in_one_turn() {
         .chat("go")
         .max_concurrency(cast.len())
         .run_deadline(DEADLINE);
+    let begin = Instant::now();
     let events = runtime
         .block_on(runtime.spawn(chat.stream().collect()))
         .unwrap();
 
+    let took = begin.elapsed();
+    assert!(took < DEADLINE, "{took:?}");
     let Some(Event::ChatCompleted(completed)) = events.last() else {
         panic!("{:?}", events.last().map(Event::tag))
     };

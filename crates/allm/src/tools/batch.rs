@@ -19,6 +19,7 @@ use futures_core::Stream;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
+use super::aside::clear_the_way;
 use super::executor::exited;
 use super::panic::cut;
 use super::settings::RunnerSettings;
@@ -278,7 +279,10 @@ impl ProgressSink for Reports {
             total: number(progress.total),
             message: message.map(|message| cut(message, limits::MAX_PROGRESS_MESSAGE)),
         };
-        shared.board.report(self.place, progress);
+        if shared.board.report(self.place, progress) {
+            // The consumer was woken, and the handler may go on without giving its thread back.
+            clear_the_way(shared.runtime.as_ref());
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use allm_core::{
 use serde_json::Value;
 use tokio::runtime::Handle;
 
+use super::super::aside::aside;
 use super::super::check;
 use super::super::executor::{exited, joined};
 use super::super::panic::{CatchPanic, raised};
@@ -89,7 +90,8 @@ impl Call {
         }
         // The call itself is made inside, because an executor may panic before it gives its future.
         let execution = async { executor.execute(tool, arguments, &context).await };
-        let replied = match CatchPanic::new(execution).await {
+        let execution = aside(self.shared.runtime.as_ref(), CatchPanic::new(execution));
+        let replied = match execution.await {
             Ok(replied) => replied,
             Err(payload) => Err(raised(payload)),
         };
