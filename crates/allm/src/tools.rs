@@ -1,5 +1,6 @@
 //! Running tools: who runs a handler, what bounds it, and what becomes of its result.
 
+mod aside;
 mod batch;
 mod check;
 mod executor;

@@ -15,8 +15,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use allm_core::{
-    Adapter, AdapterError, AdapterReason, BoxStream, Capabilities, Event, KeyUse, ModelCall,
-    ProviderName, Request, Usage, ValidationError, validate,
+    Adapter, AdapterError, AdapterReason, BoxStream, Capabilities, Event, KeyUse, Messages,
+    ModelCall, ProviderName, Request, Usage, ValidationError, validate,
 };
 
 pub use fault::{ScriptFault, ScriptFaultReason};
@@ -59,6 +59,8 @@ struct State {
     log: Log,
     /// How many ids of calls were made.
     call_ids: u64,
+    /// The last history that was found good, so that of the next turn only what is new is looked at.
+    good: Messages,
 }
 
 #[derive(Clone, Default)]
@@ -222,8 +224,10 @@ impl Fake {
             return Err(refuse(AdapterReason::NoScriptedResponse, message));
         }
         if state.settings.history == History::Checked {
-            validate::sendable(&call.request.messages)
+            let messages = &call.request.messages;
+            sendable(messages, &state.good)
                 .map_err(|error| refuse(AdapterReason::InvalidRequest, in_words(&error)))?;
+            state.good = messages.clone();
         }
         let Some(script) = state.replies.take(met) else {
             let (number, scripted) = (state.log.calls.len(), state.replies.scripted());
@@ -243,6 +247,18 @@ impl Fake {
         state.call_ids += ids.map(|_| 1).sum::<u64>();
         Ok(reply)
     }
+}
+
+/// Checks a history, of which the beginning may be known as good.
+fn sendable(messages: &Messages, good: &Messages) -> Result<(), ValidationError> {
+    if !good.is_empty() && good.is_prefix_of(messages) {
+        // No call of the beginning is open, so what is new stands alone.
+        let new: Messages = messages.iter_from(good.len()).cloned().collect();
+        if new.is_empty() || validate::sendable(&new).is_ok() {
+            return Ok(());
+        }
+    }
+    validate::sendable(messages)
 }
 
 /// The faults of a history in one line.

@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tracing::{Instrument, Span};
 
+use super::aside::clear_the_way;
 use super::cut;
 use super::executor::exited;
 use super::settings::RunnerSettings;
@@ -287,7 +288,10 @@ impl ProgressSink for Reports {
             total: number(progress.total),
             message: message.map(|message| cut(message, limits::MAX_PROGRESS_MESSAGE)),
         };
-        shared.board.report(self.place, progress);
+        if shared.board.report(self.place, progress) {
+            // The consumer was woken, and the handler may go on without giving its thread back.
+            clear_the_way(shared.runtime.as_ref());
+        }
     }
 }
 

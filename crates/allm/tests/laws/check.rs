@@ -1,10 +1,11 @@
 //! What holds for the events and the result of every run.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use allm::{
-    ChatResult, Event, Fake, FakeOutcome, Fold, HaltReason, Message, Messages, Mode, StepResult,
-    Thread, ToolCallId, validate,
+    ChatResult, Event, Fake, FakeOutcome, Fold, HaltReason, Message, Messages, Mode, Role,
+    StepResult, Thread, ToolCallId, validate,
 };
 
 /// Every turn told by its single events is the turn told by its `step_completed`; each call has one outcome.
@@ -16,9 +17,12 @@ pub(super) fn turns(events: &[Event], filtered: bool) {
         let Some((Event::StepCompleted(step), before)) = turn.split_last() else {
             continue;
         };
-        // The nudge of a second pass has no event.
-        let asked = step.thread.len() - step.tool_results.len();
-        while thread.len() + 1 < asked {
+        // The nudge of a second pass has no event, and a pass that failed at once has no answer.
+        let told = step.thread.len() - step.tool_results.len();
+        let is_answer = |message: &Arc<Message>| message.role == Role::Assistant;
+        let answered =
+            told > thread.len() && step.thread.messages.get(told - 1).is_some_and(is_answer);
+        while thread.len() + usize::from(answered) < told {
             let next = step.thread.messages.get(thread.len()).unwrap();
             thread.messages.push(next.clone());
         }

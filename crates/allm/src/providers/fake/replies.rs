@@ -17,6 +17,8 @@ pub(super) struct Replies {
     conditional: Vec<Conditional>,
     always: Option<Arc<Script>>,
     repeats_last: bool,
+    /// Whether one of the scripts cannot be played. Asked at every attempt, so it is not looked for each time.
+    has_fault: bool,
 }
 
 #[derive(Clone)]
@@ -28,10 +30,12 @@ struct Conditional {
 
 impl Replies {
     pub(super) fn push(&mut self, script: Script) {
+        self.has_fault |= script.check().is_err();
         self.queue.push(Arc::new(script));
     }
 
     pub(super) fn push_when(&mut self, condition: Condition, script: Script) {
+        self.has_fault |= script.check().is_err();
         self.conditional.push(Conditional {
             condition,
             script: Arc::new(script),
@@ -40,6 +44,7 @@ impl Replies {
     }
 
     pub(super) fn always(&mut self, script: Script) {
+        self.has_fault |= script.check().is_err();
         self.always = Some(Arc::new(script));
     }
 
@@ -91,6 +96,9 @@ impl Replies {
 
     /// The first script that cannot be played, with the words for it.
     pub(super) fn fault(&self) -> Option<(String, ScriptFault)> {
+        if !self.has_fault {
+            return None;
+        }
         self.named()
             .find_map(|(name, script, _)| Some((name, script.check().err()?)))
     }

@@ -149,16 +149,18 @@ impl Board {
         true
     }
 
-    /// Takes a report of progress, unless the handler has ended.
-    pub(super) fn report(&self, place: usize, progress: Progress) {
+    /// Takes a report of progress, unless the handler has ended; says whether the consumer was woken for it.
+    pub(super) fn report(&self, place: usize, progress: Progress) -> bool {
         let mut state = self.state();
         let Some(slot) = state.slots.get_mut(place).filter(|slot| slot.reports) else {
-            return;
+            return false;
         };
-        if slot.progress.replace(progress).is_none() {
+        let is_first = slot.progress.replace(progress).is_none();
+        if is_first {
             state.waiting.push_back(Waiting::Progress(place));
             wake(state);
         }
+        is_first
     }
 
     /// Says that a handler has ended: from now on nobody hears of it.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 use tracing::Instrument;
 
+use super::super::aside::aside;
 use super::super::check;
 use super::super::executor::{exited, joined, raised};
 use super::super::toolset::Entry;
@@ -90,7 +91,8 @@ impl Call {
         }
         // The call itself is made inside, because an executor may panic before it gives its future.
         let execution = async { executor.execute(tool, arguments, &context).await };
-        let replied = match caught_future(execution).await {
+        let execution = aside(self.shared.runtime.as_ref(), caught_future(execution));
+        let replied = match execution.await {
             Ok(replied) => replied,
             Err(payload) => Err(raised(payload)),
         };
