@@ -246,6 +246,35 @@ async fn c190_a_history_that_cannot_be_sent_is_refused() {
     assert_eq!(only_failure(&empty).message, "messages: empty");
 }
 
+/// Of a history that goes on from a good one only the new part is looked at; what is wrong in it is told by its place.
+#[tokio::test]
+async fn a_good_history_that_goes_on_badly_is_refused() {
+    let fake = Fake::new().always("a");
+    let call = || Message::assistant("").with_tool_calls(vec![ToolCall::new("c", "t", "{}")]);
+    let answer = || Message::tool_result("c", "x");
+    let good = vec![Message::user("hi"), call(), answer()];
+    let events = events_of(&fake, ask_with(good.clone())).await;
+    assert_eq!(folded(&events).text(), "a");
+    for (more, fault) in [
+        (vec![answer()], "messages[3]: duplicate_tool_result"),
+        (
+            vec![Message::user("and"), answer()],
+            "messages[4]: misplaced_tool_result",
+        ),
+        (
+            vec![call()],
+            "messages[3].tool_calls[0]: unanswered_tool_call",
+        ),
+    ] {
+        let messages = [good.clone(), more].concat();
+        let events = events_of(&fake, ask_with(messages)).await;
+        assert_eq!(only_failure(&events).message, fault);
+        // The good one is still good.
+        let events = events_of(&fake, ask_with(good.clone())).await;
+        assert_eq!(folded(&events).text(), "a");
+    }
+}
+
 #[tokio::test]
 async fn as_a_provider_it_has_a_name_and_asks_for_little() {
     let fake = Fake::new();
