@@ -12,6 +12,7 @@ use super::response::Response;
 use super::step::StepResult;
 use super::step_form::StepForm;
 use super::thread::Thread;
+use super::tool_call::ToolCall;
 use super::usage::Usage;
 use crate::error::{Error, Failure, Interrupted};
 
@@ -49,6 +50,27 @@ impl ChatResult {
             .as_ref()
             .map(Response::text)
             .unwrap_or_default()
+    }
+
+    /// The calls that wait for the caller, in the order of the model: those of manual tools, or all in
+    /// [`Mode::Manual`](crate::Mode::Manual). Empty when the run did not stop for calls.
+    ///
+    /// Each needs one tool message before the thread can be sent again:
+    ///
+    /// ```
+    /// # fn run(_: &allm_core::ToolCall) -> String { String::new() }
+    /// # fn example(result: allm_core::ChatResult) {
+    /// use allm_core::Message;
+    ///
+    /// let mut thread = result.thread.clone();
+    /// for call in result.open_calls() {
+    ///     thread.push(Message::tool_result(call.id.clone(), run(call)));
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn open_calls(&self) -> &[ToolCall] {
+        self.steps.last().map_or(&[], |step| step.open_calls())
     }
 
     /// What all turns used together.

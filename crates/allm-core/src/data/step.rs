@@ -49,6 +49,18 @@ pub struct StepResult {
 }
 
 impl StepResult {
+    /// The calls that wait for the caller, in the order of the model: those of manual tools, or all in
+    /// [`Mode::Manual`]. Each needs one tool message before the thread can be sent.
+    #[must_use]
+    pub fn open_calls(&self) -> &[ToolCall] {
+        match self.mode {
+            Mode::Auto => &self.manual_tool_calls,
+            // Calls of a turn that was cut off, failed or was stopped are closed.
+            Mode::Manual if self.done => &[],
+            Mode::Manual => self.response.tool_calls(),
+        }
+    }
+
     /// The failure that ended the turn, if one did.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
