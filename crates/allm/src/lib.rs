@@ -51,6 +51,7 @@
 //! | tools | [`Tool`], [`IntoTool`], [`ToolContext`], [`ToolReply`], [`OnToolError`] |
 //! | running tools without an engine | [`run_tool_calls`], [`stream_tool_calls`], [`ToolRunOptions`] |
 //! | why a run stopped, what went wrong | [`HaltReason`], [`Error`](enum@Error) |
+//! | answers as Rust values | [`response_format`], [`Chat::parse`], [`Generate::parse`] |
 //! | stopping | [`CancelToken`] |
 //! | the scripted provider | [`Fake`], [`Script`] |
 //! | what you can implement | [`Adapter`], [`ToolExecutor`], [`ToolResultEncoder`], [`ToolHandler`], [`KeySource`] |
@@ -79,6 +80,7 @@ mod into_tool;
 mod panics;
 mod providers;
 mod random;
+mod response_format;
 pub mod telemetry;
 mod tools;
 
@@ -94,6 +96,7 @@ pub use engine::{Engine, EngineBuilder};
 pub use handler_context::ToolContextExt;
 pub use into_tool::IntoTool;
 pub use providers::fake::{Fake, FakeCall, FakeOutcome, Script, ScriptFault, ScriptFaultReason};
+pub use response_format::response_format;
 pub use tools::{
     BatchHalt, Decide, DefaultExecutor, ErrorDecision, OnToolError, ToolBatch, ToolEvents,
     ToolRunOptions, run_tool_calls, stream_tool_calls,

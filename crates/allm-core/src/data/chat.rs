@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Map as JsonMap;
 
@@ -14,7 +15,7 @@ use super::step_form::StepForm;
 use super::thread::Thread;
 use super::tool_call::ToolCall;
 use super::usage::Usage;
-use crate::error::{Error, Failure, Interrupted};
+use crate::error::{Error, Failure, Interrupted, Unfinished};
 
 /// The result of a run: where the conversation stands and why it stopped there.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +72,22 @@ impl ChatResult {
     #[must_use]
     pub fn open_calls(&self) -> &[ToolCall] {
         self.steps.last().map_or(&[], |step| step.open_calls())
+    }
+
+    /// The final answer as JSON of a type of the caller's. Nothing is repaired.
+    ///
+    /// # Errors
+    ///
+    /// The failure; [`Error::Unfinished`] when the run halted without its final answer, or this was cut; the path of the
+    /// first fault when the text does not fit.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        match (&self.halted_reason, &self.final_response) {
+            (HaltReason::Completed, Some(response)) => response.parse(),
+            (reason, response) => {
+                let unfinished = Unfinished::halted(reason.clone(), response.clone());
+                self.clone().into_result().and(Err(unfinished.into()))
+            }
+        }
     }
 
     /// What all turns used together.
