@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Map as JsonMap;
+use serde_json::{Map as JsonMap, Value};
 
 use super::Map;
+use super::exhausted::ExhaustedBudget;
 use super::halt::HaltReason;
 use super::id::ToolCallId;
 use super::response::Response;
@@ -95,6 +96,54 @@ impl ChatResult {
     pub fn usage(&self) -> Usage {
         let usages = self.steps.iter().map(|step| step.response.usage.clone());
         usages.reduce(std::ops::Add::add).unwrap_or_default()
+    }
+
+    /// What the asking handler gave to the user interface, when a tool asked: see
+    /// [`ToolReply::ask_with`](crate::ToolReply::ask_with).
+    ///
+    /// ```
+    /// # fn example(result: allm_core::ChatResult) {
+    /// if let Some(question) = &result.pending_question {
+    ///     let choices = result.ask_user_opts().and_then(|opts| opts.get("choices"));
+    ///     println!("{question} {choices:?}");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn ask_user_opts(&self) -> Option<&Map> {
+        self.metadata.get("ask_user_opts")?.as_object()
+    }
+
+    /// The value with which a handler halted the run: see [`ToolReply::halt`](crate::ToolReply::halt).
+    ///
+    /// ```
+    /// # fn example(result: allm_core::ChatResult) -> Option<()> {
+    /// if result.halted_reason.as_str() == "plan_submitted" {
+    ///     let steps = result.halt_result()?.get("steps")?;
+    ///     println!("{steps}");
+    /// }
+    /// # Some(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn halt_result(&self) -> Option<&Value> {
+        self.metadata.get("halt_result")
+    }
+
+    /// The budget that ended the run, if one did.
+    ///
+    /// ```
+    /// # fn example(result: allm_core::ChatResult) {
+    /// use allm_core::ExhaustedBudget;
+    ///
+    /// if let Some(ExhaustedBudget::Tokens { limit, used }) = result.exhausted_budget() {
+    ///     println!("{used} of {limit} tokens");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn exhausted_budget(&self) -> Option<ExhaustedBudget> {
+        ExhaustedBudget::of_metadata(&self.metadata)
     }
 
     /// The failure that ended the run, if one did.

@@ -61,6 +61,24 @@ impl StepResult {
         }
     }
 
+    /// The question, when a tool asked one.
+    #[must_use]
+    pub fn pending_question(&self) -> Option<&str> {
+        self.metadata.get("pending_question")?.as_str()
+    }
+
+    /// What the asking handler gave to the user interface, when a tool asked.
+    #[must_use]
+    pub fn ask_user_opts(&self) -> Option<&Map> {
+        self.metadata.get("ask_user_opts")?.as_object()
+    }
+
+    /// The value with which a handler halted the turn.
+    #[must_use]
+    pub fn halt_result(&self) -> Option<&Value> {
+        self.metadata.get("halt_result")
+    }
+
     /// The failure that ended the turn, if one did.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
