@@ -35,6 +35,7 @@
 //! | How do I run the calls myself, or let a person decide? | [`guide::manual_and_ask_user`] |
 //! | How do I get a Rust value instead of prose? | [`guide::structured_output`] |
 //! | What can go wrong, and where do I see it? | [`guide::errors`] |
+//! | How do I see what a run does, and what it costs? | [`guide::telemetry`] |
 //! | How do I test my program without a network? | [`guide::testing_with_the_fake`] |
 //!
 //! Whole programs are in the folder `examples` of this crate, in teaching order:
@@ -53,6 +54,7 @@
 //! | why a run stopped, what went wrong | [`HaltReason`], [`Error`](enum@Error) |
 //! | answers as Rust values | [`response_format`], [`Chat::parse`], [`Generate::parse`] |
 //! | stopping | [`CancelToken`] |
+//! | spans, content, numbers | [`telemetry`], [`Redactor`] |
 //! | the scripted provider | [`Fake`], [`Script`] |
 //! | what you can implement | [`Adapter`], [`ToolExecutor`], [`ToolResultEncoder`], [`ToolHandler`], [`KeySource`] |
 //! | the loop as a value, without async | [`run`] |
