@@ -148,7 +148,7 @@ fn l61_arguments_that_do_not_fit_the_type_are_found_before_the_call() {
     assert_eq!(missing[0].path, "/city");
 }
 
-/// L23, L24: a report that a handler returns as its error is not wrapped in another.
+/// L21, L23: a report that a handler returns as its error is not wrapped in another.
 #[test]
 fn l23_a_handler_may_return_a_report_with_details() {
     let report = || ReportedError::of(NoSuchCity(7)).details(json!({"near": ["Rome"]}));

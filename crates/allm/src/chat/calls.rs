@@ -63,7 +63,8 @@ macro_rules! call {
                 self
             }
 
-            /// The session that handlers are told of, and the key of prompt caches that have none.
+            /// The session that handlers are told of, and the key of prompt caches that have none. A text is made into
+            /// an id with `parse`: `.session_id("user-7".parse()?)`.
             pub fn session_id(mut self, id: SessionId) -> Self {
                 self.settings.session_id = Level::Set(id);
                 self
