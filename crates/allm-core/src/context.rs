@@ -27,6 +27,45 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
+impl Progress {
+    /// This far.
+    #[must_use]
+    pub fn new(progress: f64) -> Self {
+        Self {
+            progress: Some(progress),
+            ..Self::default()
+        }
+    }
+
+    /// Of so much.
+    #[must_use]
+    pub fn total(mut self, total: f64) -> Self {
+        self.total = Some(total);
+        self
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+}
+
+/// In words alone.
+impl From<&str> for Progress {
+    fn from(message: &str) -> Self {
+        Self::default().message(message)
+    }
+}
+
+/// In words alone.
+impl From<String> for Progress {
+    fn from(message: String) -> Self {
+        Self::default().message(message)
+    }
+}
+
 /// What a handler is told about the call that it runs for. Every part is always present; what is unknown is `None`.
 #[derive(Clone)]
 pub struct ToolContext {
@@ -70,10 +109,19 @@ impl ToolContext {
         self.context.as_ref()?.downcast_ref()
     }
 
-    /// Reports progress; dropped when nobody listens.
-    pub fn progress(&self, progress: Progress) {
+    /// Reports progress, as numbers or in words; dropped when nobody listens.
+    ///
+    /// ```
+    /// # fn example(ctx: allm_core::ToolContext) {
+    /// use allm_core::Progress;
+    ///
+    /// ctx.progress("opening the archive");
+    /// ctx.progress(Progress::new(3.0).total(10.0).message("reading"));
+    /// # }
+    /// ```
+    pub fn progress(&self, progress: impl Into<Progress>) {
         if let Some(sink) = &self.progress {
-            sink.report(progress);
+            sink.report(progress.into());
         }
     }
 }

@@ -11,6 +11,7 @@ mod content;
 mod document;
 mod effect;
 mod event;
+mod exhausted;
 mod finish;
 mod halt;
 mod hash;
@@ -49,6 +50,7 @@ pub use event::{
     ToolCallCompleted, ToolCallDelta, ToolCallStarted, ToolExecutionCompleted,
     ToolExecutionStarted, ToolHalt, ToolProgress, ToolResultEncoded,
 };
+pub use exhausted::ExhaustedBudget;
 pub use finish::{FinishReason, HasCalls};
 pub use halt::{CustomHalt, HaltReason, is_reserved};
 pub use hash::Hash;

@@ -13,8 +13,8 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use allm_core::{
-    ArgumentFault, HandlerStyle, Map, Tool, ToolCall, ToolContext, ToolError, ToolHandler,
-    ToolReply,
+    ArgumentFault, HandlerStyle, Map, ReportedError, Tool, ToolCall, ToolContext, ToolError,
+    ToolHandler, ToolReply,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -146,4 +146,42 @@ fn l61_arguments_that_do_not_fit_the_type_are_found_before_the_call() {
     );
     let missing: Vec<ArgumentFault> = handler.check(&Map::new()).expect_err("no city");
     assert_eq!(missing[0].path, "/city");
+}
+
+/// L21, L23: a report that a handler returns as its error is not wrapped in another.
+#[test]
+fn l23_a_handler_may_return_a_report_with_details() {
+    let report = || ReportedError::of(NoSuchCity(7)).details(json!({"near": ["Rome"]}));
+    let typed = tool().handler(move |_: Map| async move { Err::<String, _>(report()) });
+    let boxed = tool().handler(move |_: Map| async move {
+        Err::<ToolReply, Box<dyn std::error::Error + Send + Sync>>(report().into())
+    });
+    for tool in [typed, boxed] {
+        let Ok(ToolReply::Error(error)) = reply(&tool, json!({})) else {
+            panic!("no report")
+        };
+        assert_eq!(error, report());
+        assert_eq!(error.details, Some(json!({"near": ["Rome"]})));
+        assert_eq!(error.source_ref(), Some(&NoSuchCity(7)));
+    }
+}
+
+#[test]
+fn l21_texts_are_reports_too() {
+    let early = tool().handler(|_: Map| async {
+        let number: u8 = "x".parse().map_err(ReportedError::of)?;
+        if number > 3 {
+            Err("too many")?;
+        }
+        Ok::<_, ReportedError>(number)
+    });
+    let Ok(ToolReply::Error(error)) = reply(&early, json!({})) else {
+        panic!("no report")
+    };
+    assert!(error.source_ref::<std::num::ParseIntError>().is_some());
+    assert_eq!(
+        ToolReply::error("no"),
+        ToolReply::Error(ReportedError::new("no"))
+    );
+    assert_eq!(error.to_string(), error.message);
 }

@@ -8,15 +8,12 @@
 
 use std::error::Error;
 
-use allm::{Engine, Event, Fake, Progress, Script, ToolContext, tool};
+use allm::{Engine, Event, Fake, Script, ToolContext, tool};
 
 /// Measures the tide at a harbour.
 #[tool]
 async fn tide(harbour: String, ctx: ToolContext) -> Result<String, String> {
-    ctx.progress(Progress {
-        message: Some(format!("asking the gauge of {harbour}")),
-        ..Progress::default()
-    });
+    ctx.progress(format!("asking the gauge of {harbour}"));
     Ok("1.4 m, rising".to_owned())
 }
 

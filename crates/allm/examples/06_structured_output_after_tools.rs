@@ -11,14 +11,13 @@
 
 use std::error::Error;
 
-use allm::{Engine, Fake, ResponseFormat, Script, tool};
-use schemars::{JsonSchema, schema_for};
+use allm::{Engine, Fake, Script, response_format, tool};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 /// What the program wants to have.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 struct Report {
     city: String,
     degrees: i8,
@@ -43,16 +42,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tool(weather)
         .build()?;
 
-    let schema = serde_json::to_value(schema_for!(Report))?;
-    let result = engine
+    let report: Report = engine
         .chat("Do I need an umbrella in Boston?")
-        .response_format(ResponseFormat::json_schema("report", schema))
+        .response_format(response_format::<Report>())
         .structured_finalize()
-        .await?
-        .into_result()?;
-
-    let response = result.final_response.ok_or("no answer")?;
-    let report: Report = response.parse()?;
+        .parse()
+        .await?;
     println!("{}: {} degrees", report.city, report.degrees);
     println!("umbrella: {}", report.umbrella);
 

@@ -1,6 +1,6 @@
 //! The calls come to you: `Mode::Manual` runs nothing.
 //!
-//! The run halts with `manual_tool_calls` and the calls are on the response. Run them however you like, here with the
+//! The run halts with `manual_tool_calls` and the result has the open calls. Run them however you like, here with the
 //! library's own runner; put a tool message for each into the thread, and chat again.
 //!
 //! ```sh
@@ -46,11 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             println!("{}: {}", result.halted_reason, result.text());
             return Ok(());
         }
-        let calls = result
-            .final_response
-            .iter()
-            .flat_map(|last| last.tool_calls());
-        let calls: Vec<_> = calls.cloned().collect();
+        let calls = result.open_calls().to_vec();
         for call in &calls {
             println!("wanted: {}{}", call.name, call.raw_arguments);
         }

@@ -57,8 +57,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("ran:    {}", done.text());
     }
 
-    let mut thread = result.thread;
-    for call in &step.manual_tool_calls {
+    let mut thread = result.thread.clone();
+    for call in result.open_calls() {
         let Refund { order, euros } = call.parse()?;
         println!("open:   {} of order {order}, {euros} EUR", call.name);
         thread.push(Message::tool_result(call.id.clone(), "approved by Eve"));

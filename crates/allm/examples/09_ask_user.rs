@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "tool:   {}",
         asked.pending_question.as_deref().unwrap_or_default()
     );
-    println!("        {}", json!(asked.metadata.get("ask_user_opts")));
+    println!("        {}", json!(asked.ask_user_opts()));
 
     println!("person: yes");
     let answer = engine.chat(asked.thread.with_user("yes")).text().await?;

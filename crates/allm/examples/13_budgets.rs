@@ -1,6 +1,6 @@
 //! A run that does not know when to stop, and what stops it: turns, calls, tokens, money.
 //!
-//! A budget is looked at before anything is spent. A run that it stops is a result, with the budget in its metadata.
+//! A budget is looked at before anything is spent. A run that it stops is a result, and tells what was used.
 //!
 //! ```sh
 //! cargo run -q -p allm --example 13_budgets
@@ -10,8 +10,7 @@
 
 use std::error::Error;
 
-use allm::{Chat, Engine, Fake, Price, PriceList, Script, Usage, tool};
-use serde_json::json;
+use allm::{Chat, Engine, Fake, ModelRef, Price, PriceList, Script, Usage, tool};
 
 /// Looks under one more stone.
 #[tool]
@@ -29,16 +28,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .call("look", ())
         .call("look", ())
         .usage(Usage::io(1000, 100));
-    let price = Price {
-        input: 2.0,
-        output: 10.0,
-        cached_input: None,
-        cache_write_input: None,
-    };
+    let prices = PriceList::new().with(ModelRef::new("fake", "any"), Price::new(2.0, 10.0));
     let engine = Engine::builder()
         .provider(Fake::new().always(restless))
         .model("fake:any")
-        .prices(PriceList::new().with("fake:any".parse()?, price))
+        .prices(prices)
         .tool(look)
         .build()?;
 
@@ -53,7 +47,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let result = limited(engine.chat("Find the key.")).await?;
         let reason = &result.halted_reason;
         println!("{name}: {reason} after {} turns", result.steps.len());
-        println!("  {}", json!(result.metadata));
+        if let Some(budget) = result.exhausted_budget() {
+            println!("  {budget:?}");
+        }
     }
     Ok(())
 }

@@ -35,10 +35,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tools([submit_plan, read])
         .build()?;
 
-    // The reason is the tool's own word; the value is in the metadata.
+    // The reason is the tool's own word, and so is the value.
     let result = engine.chat("Plan how to paint the door.").await?;
     println!("{}", result.halted_reason);
-    println!("{}", json!(result.metadata.get("halt_result")));
+    println!("{}", json!(result.halt_result()));
 
     // `halt_when` sees each turn that would go on.
     let result = engine

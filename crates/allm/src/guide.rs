@@ -7,6 +7,7 @@
 //! | How do I run the calls myself, or let a person decide? | [`manual_and_ask_user`] |
 //! | How do I get a Rust value instead of prose? | [`structured_output`] |
 //! | What can go wrong, and where do I see it? | [`errors`] |
+//! | How do I see what a run does, and what it costs? | [`telemetry`] |
 //! | How do I test my program without a network? | [`testing_with_the_fake`] |
 //!
 //! What a function with `#[tool]` may look like is told at [the macro itself](macro@crate::tool). Whole programs are in
@@ -23,6 +24,9 @@ pub mod streaming {}
 
 #[doc = include_str!("docs/structured_output.md")]
 pub mod structured_output {}
+
+#[doc = include_str!("docs/telemetry.md")]
+pub mod telemetry {}
 
 #[doc = include_str!("docs/testing_with_the_fake.md")]
 pub mod testing_with_the_fake {}

@@ -35,6 +35,7 @@
 //! | How do I run the calls myself, or let a person decide? | [`guide::manual_and_ask_user`] |
 //! | How do I get a Rust value instead of prose? | [`guide::structured_output`] |
 //! | What can go wrong, and where do I see it? | [`guide::errors`] |
+//! | How do I see what a run does, and what it costs? | [`guide::telemetry`] |
 //! | How do I test my program without a network? | [`guide::testing_with_the_fake`] |
 //!
 //! Whole programs are in the folder `examples` of this crate, in teaching order:
@@ -51,7 +52,9 @@
 //! | tools | [`Tool`], [`IntoTool`], [`ToolContext`], [`ToolReply`], [`OnToolError`] |
 //! | running tools without an engine | [`run_tool_calls`], [`stream_tool_calls`], [`ToolRunOptions`] |
 //! | why a run stopped, what went wrong | [`HaltReason`], [`Error`](enum@Error) |
+//! | answers as Rust values | [`response_format`], [`Chat::parse`], [`Generate::parse`] |
 //! | stopping | [`CancelToken`] |
+//! | spans, content, numbers | [`telemetry`], [`Redactor`] |
 //! | the scripted provider | [`Fake`], [`Script`] |
 //! | what you can implement | [`Adapter`], [`ToolExecutor`], [`ToolResultEncoder`], [`ToolHandler`], [`KeySource`] |
 //! | the loop as a value, without async | [`run`] |
@@ -79,6 +82,7 @@ mod into_tool;
 mod panics;
 mod providers;
 mod random;
+mod response_format;
 pub mod telemetry;
 mod tools;
 
@@ -94,6 +98,7 @@ pub use engine::{Engine, EngineBuilder};
 pub use handler_context::ToolContextExt;
 pub use into_tool::IntoTool;
 pub use providers::fake::{Fake, FakeCall, FakeOutcome, Script, ScriptFault, ScriptFaultReason};
+pub use response_format::response_format;
 pub use tools::{
     BatchHalt, Decide, DefaultExecutor, ErrorDecision, OnToolError, ToolBatch, ToolEvents,
     ToolRunOptions, run_tool_calls, stream_tool_calls,

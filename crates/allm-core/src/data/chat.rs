@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Map as JsonMap;
+use serde_json::{Map as JsonMap, Value};
 
 use super::Map;
+use super::exhausted::ExhaustedBudget;
 use super::halt::HaltReason;
 use super::id::ToolCallId;
 use super::response::Response;
 use super::step::StepResult;
 use super::step_form::StepForm;
 use super::thread::Thread;
+use super::tool_call::ToolCall;
 use super::usage::Usage;
-use crate::error::{Error, Failure, Interrupted};
+use crate::error::{Error, Failure, Interrupted, Unfinished};
 
 /// The result of a run: where the conversation stands and why it stopped there.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,11 +54,96 @@ impl ChatResult {
             .unwrap_or_default()
     }
 
+    /// The calls that wait for the caller, in the order of the model: those of manual tools, or all in
+    /// [`Mode::Manual`](crate::Mode::Manual). Empty when the run did not stop for calls.
+    ///
+    /// Each needs one tool message before the thread can be sent again:
+    ///
+    /// ```
+    /// # fn run(_: &allm_core::ToolCall) -> String { String::new() }
+    /// # fn example(result: allm_core::ChatResult) {
+    /// use allm_core::Message;
+    ///
+    /// let mut thread = result.thread.clone();
+    /// for call in result.open_calls() {
+    ///     thread.push(Message::tool_result(call.id.clone(), run(call)));
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn open_calls(&self) -> &[ToolCall] {
+        self.steps.last().map_or(&[], |step| step.open_calls())
+    }
+
+    /// The final answer as JSON of a type of the caller's. Nothing is repaired.
+    ///
+    /// # Errors
+    ///
+    /// The failure; [`Error::Unfinished`] when the run halted without its final answer, or this was cut; the path of the
+    /// first fault when the text does not fit.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        match (&self.halted_reason, &self.final_response) {
+            (HaltReason::Completed, Some(response)) => response.parse(),
+            (reason, response) => {
+                let unfinished = Unfinished::halted(reason.clone(), response.clone());
+                self.clone().into_result().and(Err(unfinished.into()))
+            }
+        }
+    }
+
     /// What all turns used together.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let usages = self.steps.iter().map(|step| step.response.usage.clone());
         usages.reduce(std::ops::Add::add).unwrap_or_default()
+    }
+
+    /// What the asking handler gave to the user interface, when a tool asked: see
+    /// [`ToolReply::ask_with`](crate::ToolReply::ask_with).
+    ///
+    /// ```
+    /// # fn example(result: allm_core::ChatResult) {
+    /// if let Some(question) = &result.pending_question {
+    ///     let choices = result.ask_user_opts().and_then(|opts| opts.get("choices"));
+    ///     println!("{question} {choices:?}");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn ask_user_opts(&self) -> Option<&Map> {
+        self.metadata.get("ask_user_opts")?.as_object()
+    }
+
+    /// The value with which a handler halted the run: see [`ToolReply::halt`](crate::ToolReply::halt).
+    ///
+    /// ```
+    /// # fn example(result: allm_core::ChatResult) -> Option<()> {
+    /// if result.halted_reason.as_str() == "plan_submitted" {
+    ///     let steps = result.halt_result()?.get("steps")?;
+    ///     println!("{steps}");
+    /// }
+    /// # Some(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn halt_result(&self) -> Option<&Value> {
+        self.metadata.get("halt_result")
+    }
+
+    /// The budget that ended the run, if one did.
+    ///
+    /// ```
+    /// # fn example(result: allm_core::ChatResult) {
+    /// use allm_core::ExhaustedBudget;
+    ///
+    /// if let Some(ExhaustedBudget::Tokens { limit, used }) = result.exhausted_budget() {
+    ///     println!("{used} of {limit} tokens");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn exhausted_budget(&self) -> Option<ExhaustedBudget> {
+        ExhaustedBudget::of_metadata(&self.metadata)
     }
 
     /// The failure that ended the run, if one did.

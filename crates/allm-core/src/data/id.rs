@@ -1,6 +1,7 @@
 //! Ids: text with a type of its own, cheap to clone.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -103,6 +104,15 @@ impl ToolCallId {
 }
 
 /// Names a session: 1 to 200 bytes, no control characters; chosen by the caller.
+///
+/// ```
+/// use allm_core::SessionId;
+///
+/// let id: SessionId = "user-7/chat-3".parse()?;
+/// assert_eq!(id, "user-7/chat-3");
+/// assert!("".parse::<SessionId>().is_err());
+/// # Ok::<(), allm_core::ValidationError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct SessionId(Arc<str>);
@@ -134,6 +144,15 @@ impl SessionId {
             ValidationReason::InvalidSession,
             vec![fault],
         ))
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = ValidationError;
+
+    /// As [`new`](Self::new).
+    fn from_str(text: &str) -> Result<Self, ValidationError> {
+        Self::new(text)
     }
 }
 

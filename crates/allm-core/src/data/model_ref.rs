@@ -39,6 +39,14 @@ pub enum ModelText {
 }
 
 impl ModelRef {
+    /// This model of this provider, unchecked.
+    pub fn new(provider: impl Into<ProviderName>, model: impl Into<String>) -> Self {
+        Self {
+            provider: provider.into(),
+            model: model.into(),
+        }
+    }
+
     /// Reads a model string that may leave the provider out.
     ///
     /// # Errors

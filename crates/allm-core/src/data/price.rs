@@ -23,7 +23,43 @@ pub struct Price {
     pub cache_write_input: Option<f64>,
 }
 
+impl Price {
+    /// The price of input and of output; caches cost what other input does.
+    #[must_use]
+    pub const fn new(input: f64, output: f64) -> Self {
+        Self {
+            input,
+            output,
+            cached_input: None,
+            cache_write_input: None,
+        }
+    }
+
+    /// With an own price of input read from a cache.
+    #[must_use]
+    pub const fn cached_input(mut self, price: f64) -> Self {
+        self.cached_input = Some(price);
+        self
+    }
+
+    /// With an own price of input written to a cache.
+    #[must_use]
+    pub const fn cache_write_input(mut self, price: f64) -> Self {
+        self.cache_write_input = Some(price);
+        self
+    }
+}
+
 /// The prices of the models that a caller uses.
+///
+/// ```
+/// use allm_core::{ModelRef, Price, PriceList, Usage};
+///
+/// let model = ModelRef::new("anthropic", "claude");
+/// let prices = PriceList::new().with(model.clone(), Price::new(4.0, 16.0));
+/// let cost = prices.cost(&model, &Usage::io(1_000_000, 500_000)).expect("a price");
+/// assert_eq!(cost.total, 4.0 + 8.0);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PriceList(BTreeMap<ModelRef, Price>);
 

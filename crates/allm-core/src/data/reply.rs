@@ -1,6 +1,7 @@
 //! What a handler replies.
 
 use std::any::Any;
+use std::error::Error as StdError;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -40,6 +41,20 @@ impl ToolReply {
     /// Success with anything that serialises.
     pub fn ok<T: Serialize + ?Sized>(value: &T) -> Self {
         Self::Ok(ReplyValue::of(value))
+    }
+
+    /// A failure that the tool reports: a text, or a [`ReportedError`] with details for the model.
+    ///
+    /// ```
+    /// use allm_core::{ReportedError, ToolReply};
+    /// use serde_json::json;
+    ///
+    /// let declined = ReportedError::new("the card was declined").details(json!({"code": 51}));
+    /// assert_eq!(ToolReply::error(declined.clone()), ToolReply::Error(declined));
+    /// assert_eq!(ToolReply::error("closed"), ToolReply::Error(ReportedError::new("closed")));
+    /// ```
+    pub fn error(error: impl Into<ReportedError>) -> Self {
+        Self::Error(error.into())
     }
 
     /// Ask a person.
@@ -182,6 +197,21 @@ impl From<Value> for ReplyValue {
 }
 
 /// What a handler said when it failed. Never rewritten into a [`ToolError`].
+///
+/// A handler may return it as its error, so that the model is told more than a message:
+///
+/// ```
+/// use allm_core::ReportedError;
+/// use serde_json::json;
+///
+/// async fn pay(cents: u64) -> Result<String, ReportedError> {
+///     if cents > 10_000 {
+///         return Err(ReportedError::new("too much").details(json!({"limit": 10_000})));
+///     }
+///     Ok("paid".to_owned())
+/// }
+/// # let _ = pay;
+/// ```
 #[derive(Clone)]
 pub struct ReportedError {
     /// What it said.
@@ -201,8 +231,12 @@ impl ReportedError {
         }
     }
 
-    /// Of an error value: its `Display` is the message, and it is kept for closures to look at.
+    /// Of an error value: its `Display` is the message, and it is kept for closures to look at. What is a report
+    /// already, boxed or not, stays as it is.
     pub fn of<E: fmt::Display + Send + Sync + 'static>(error: E) -> Self {
+        if let Some(report) = as_report(&error) {
+            return report.clone();
+        }
         Self {
             message: error.to_string(),
             details: None,
@@ -223,6 +257,34 @@ impl ReportedError {
         self.source.as_ref()?.downcast_ref()
     }
 }
+
+fn as_report(error: &dyn Any) -> Option<&ReportedError> {
+    let boxed = || {
+        let error = error.downcast_ref::<Box<dyn StdError + Send + Sync>>()?;
+        error.downcast_ref()
+    };
+    error.downcast_ref().or_else(boxed)
+}
+
+impl From<&str> for ReportedError {
+    fn from(message: &str) -> Self {
+        Self::new(message)
+    }
+}
+
+impl From<String> for ReportedError {
+    fn from(message: String) -> Self {
+        Self::new(message)
+    }
+}
+
+impl fmt::Display for ReportedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl StdError for ReportedError {}
 
 impl PartialEq for ReportedError {
     fn eq(&self, other: &Self) -> bool {

@@ -49,6 +49,36 @@ pub struct StepResult {
 }
 
 impl StepResult {
+    /// The calls that wait for the caller, in the order of the model: those of manual tools, or all in
+    /// [`Mode::Manual`]. Each needs one tool message before the thread can be sent.
+    #[must_use]
+    pub fn open_calls(&self) -> &[ToolCall] {
+        match self.mode {
+            Mode::Auto => &self.manual_tool_calls,
+            // Calls of a turn that was cut off, failed or was stopped are closed.
+            Mode::Manual if self.done => &[],
+            Mode::Manual => self.response.tool_calls(),
+        }
+    }
+
+    /// The question, when a tool asked one.
+    #[must_use]
+    pub fn pending_question(&self) -> Option<&str> {
+        self.metadata.get("pending_question")?.as_str()
+    }
+
+    /// What the asking handler gave to the user interface, when a tool asked.
+    #[must_use]
+    pub fn ask_user_opts(&self) -> Option<&Map> {
+        self.metadata.get("ask_user_opts")?.as_object()
+    }
+
+    /// The value with which a handler halted the turn.
+    #[must_use]
+    pub fn halt_result(&self) -> Option<&Value> {
+        self.metadata.get("halt_result")
+    }
+
     /// The failure that ended the turn, if one did.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::data::{ReplyValue, ReportedError, ToolReply};
 
-/// What a handler may return: `Result<T: Serialize, E: Display>`, a [`ToolReply`], or a `Result` of one.
+/// What a handler may return: `Result<T: Serialize, E: Display>`, a [`ToolReply`], or a `Result` of one. An `E` that is a
+/// [`ReportedError`] keeps its details.
 ///
 /// `M` only tells the forms apart; it is always inferred.
 #[diagnostic::on_unimplemented(

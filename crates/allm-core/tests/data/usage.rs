@@ -4,16 +4,13 @@ use allm_core::{Cost, ModelRef, Price, PriceList, Usage};
 use serde_json::json;
 
 fn model() -> ModelRef {
-    "anthropic:claude".parse().unwrap()
+    ModelRef::new("anthropic", "claude")
 }
 
 fn price() -> Price {
-    Price {
-        input: 4.0,
-        output: 16.0,
-        cached_input: Some(0.5),
-        cache_write_input: Some(8.0),
-    }
+    Price::new(4.0, 16.0)
+        .cached_input(0.5)
+        .cache_write_input(8.0)
 }
 
 fn list() -> PriceList {
@@ -191,11 +188,7 @@ fn c68_each_kind_of_input_has_its_rate() {
 
 #[test]
 fn c68_a_missing_rate_is_the_input_rate() {
-    let plain = Price {
-        cached_input: None,
-        cache_write_input: None,
-        ..price()
-    };
+    let plain = Price::new(4.0, 16.0);
     let list: PriceList = [(model(), plain)].into_iter().collect();
     let cost = Cost {
         input: Some(24.0),

@@ -48,6 +48,9 @@ fn l151_a_step_has_the_question_only_in_its_metadata() {
         "pending_tool_call_id": "c0", "ask_user_opts": {}
     });
     assert_eq!(step.metadata, object(expected));
+    assert_eq!(step.pending_question(), Some("really?"));
+    assert_eq!(step.ask_user_opts(), Some(&object(json!({}))));
+    assert_eq!(step.halt_result(), None);
     assert_eq!(
         shown(&step.thread).last().map(String::as_str),
         Some("tool c0: <awaiting user response>")

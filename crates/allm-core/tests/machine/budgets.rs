@@ -1,7 +1,7 @@
 //! Budgets: L242, L265–L269.
 
 use allm_core::run::{Budgets, Finalize, RunKind, RunOptions, RunSetup, UnknownTools};
-use allm_core::{Cost, ErrorKind, FailureReason, ResponseFormat, Tool, Usage};
+use allm_core::{Cost, ErrorKind, ExhaustedBudget, FailureReason, ResponseFormat, Tool, Usage};
 use serde_json::json;
 
 use super::script::*;
@@ -46,6 +46,10 @@ fn l265_a_batch_that_does_not_fit_does_not_run_at_all() {
     assert_eq!(ran.reason(), "budget_exhausted");
     let expected = json!({"budget": "tool_calls", "limit": 3, "used": 2});
     assert_eq!(ran.result().metadata, object(expected));
+    assert_eq!(
+        ran.result().exhausted_budget(),
+        Some(ExhaustedBudget::ToolCalls { limit: 3, used: 2 })
+    );
     let results: Vec<String> = ran.step(1).tool_results.iter().map(|m| m.text()).collect();
     assert_eq!(results.len(), 2);
     assert!(results.iter().all(|text| text.contains("budget_exhausted")));
@@ -109,6 +113,13 @@ fn l267_tokens_used_up_stop_before_the_next_call() {
     assert_eq!(stopped.step(0).tool_results.len(), 1, "its tools ran");
     let expected = json!({"budget": "tokens", "limit": 20, "used": 20});
     assert_eq!(stopped.result().metadata, object(expected));
+    assert_eq!(
+        stopped.result().exhausted_budget(),
+        Some(ExhaustedBudget::Tokens {
+            limit: 20,
+            used: 20
+        })
+    );
     let last = used(text("x"), Usage::io(100, 100));
     assert_eq!(ran(with(budgets, &["a"]), [last]).reason(), "completed");
     // Unknown counts are 0.
@@ -129,9 +140,12 @@ fn l268_cost_used_up_or_unknown_stops() {
     assert_eq!(spent.reason(), "budget_exhausted");
     let expected = json!({"budget": "cost", "limit": 0.5, "used": 0.5});
     assert_eq!(spent.result().metadata, object(expected));
+    let told = |used| Some(ExhaustedBudget::Cost { limit: 0.5, used });
+    assert_eq!(spent.result().exhausted_budget(), told(Some(0.5)));
     let unknown = ran(with(budgets, &["a"]), [calls(&["a"])]);
     let expected = json!({"budget": "cost", "limit": 0.5, "used": null});
     assert_eq!(unknown.result().metadata, object(expected));
+    assert_eq!(unknown.result().exhausted_budget(), told(None));
     let left = [
         used(calls(&["a"]), costing(0.25)),
         used(text("x"), costing(9.0)),

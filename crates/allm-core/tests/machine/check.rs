@@ -99,6 +99,8 @@ pub(crate) fn every_call_has_one_message_or_is_pending(run: &Run) {
         None => Vec::new(),
     };
     assert_eq!(open, named);
+    let given = result.open_calls().iter().map(|call| call.id.to_string());
+    assert_eq!(open, given.collect::<Vec<_>>(), "open calls are given");
     for step in &result.steps {
         assert_eq!(
             step.tool_results,

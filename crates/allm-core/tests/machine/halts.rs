@@ -101,6 +101,9 @@ fn l143_a_custom_halt() {
     assert_eq!(ran.reason(), "plan_submitted");
     let expected = json!({"halt_tool_call_id": "c0", "halt_result": {"ok": 1}});
     assert_eq!(ran.result().metadata, object(expected));
+    assert_eq!(ran.result().halt_result(), Some(&json!({"ok": 1})));
+    assert_eq!(ran.step(0).halt_result(), Some(&json!({"ok": 1})));
+    assert_eq!(ran.result().ask_user_opts(), None);
     assert_eq!(ran.result().steps.len(), 1);
     assert!(ran.step(0).done);
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Manual runs and manual tools: L193–L202.
 
 use allm_core::run::{HaltWhen, RunKind, RunOptions, RunSetup};
-use allm_core::{Message, Mode};
+use allm_core::{FinishReason, Message, Mode};
 use serde_json::json;
 
 use super::check::unanswered;
@@ -27,7 +27,22 @@ fn l193_a_manual_step() {
     assert!(step.tool_results.is_empty() && !step.done);
     assert_eq!(step.metadata, object(json!({"mode": "manual"})));
     assert_eq!(step.response.tool_calls().len(), 2);
+    assert_eq!(step.open_calls(), step.response.tool_calls());
     assert_eq!(step.mode, Mode::Manual);
+}
+
+/// L193: the calls of a turn that is closed are not the caller's.
+#[test]
+fn l193_a_manual_step_that_was_cut_off_leaves_no_call_open() {
+    let cut = Answer::Message(Reply {
+        calls: call_list(&["a"]),
+        finish: Some(FinishReason::Length),
+        ..Reply::default()
+    });
+    let ran = Sim::new(manual(RunKind::Step), [cut]).ran();
+    let step = ran.step(0);
+    assert_eq!(step.response.tool_calls().len(), 1);
+    assert!(step.open_calls().is_empty() && step.tool_results.len() == 1);
 }
 
 #[test]
@@ -42,6 +57,7 @@ fn l194_a_manual_chat() {
     );
     assert_eq!(ran.result().steps.len(), 1);
     assert!(ran.step(0).manual_tool_calls.is_empty());
+    assert_eq!(ran.result().open_calls(), ran.step(0).response.tool_calls());
     let tags = ran.tags();
     assert!(
         !tags
@@ -94,6 +110,8 @@ fn l198_an_auto_and_a_manual_call() {
         step.manual_tool_calls,
         [step.response.tool_calls()[0].clone()]
     );
+    assert_eq!(step.open_calls(), step.manual_tool_calls);
+    assert_eq!(ran.result().open_calls(), step.manual_tool_calls);
     assert!(!step.done);
     let ids: Vec<_> = step
         .tool_results

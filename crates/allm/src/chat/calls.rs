@@ -7,10 +7,11 @@ use std::task::{Context, Poll};
 
 use allm_core::run::RunKind;
 use allm_core::{
-    ApiKey, BoxFuture, CancelToken, ChatResult, Error, Event, HaltReason, RequestId, Response,
-    SessionId, StepResult, Unfinished,
+    ApiKey, BoxFuture, CancelToken, ChatResult, Error, Event, FinishReason, HaltReason, RequestId,
+    Response, SessionId, StepResult, Unfinished,
 };
 use futures_core::Stream;
+use serde::de::DeserializeOwned;
 
 use super::driver::RunDriver;
 use super::generate::GenerateDriver;
@@ -62,7 +63,8 @@ macro_rules! call {
                 self
             }
 
-            /// The session that handlers are told of, and the key of prompt caches that have none.
+            /// The session that handlers are told of, and the key of prompt caches that have none. A text is made into
+            /// an id with `parse`: `.session_id("user-7".parse()?)`.
             pub fn session_id(mut self, id: SessionId) -> Self {
                 self.settings.session_id = Level::Set(id);
                 self
@@ -186,6 +188,20 @@ impl Generate {
     pub async fn text(self) -> Result<String, Error> {
         self.await?.into_text()
     }
+
+    /// The answer as JSON of a type of yours, if it ended with `stop`. Ask for the form with
+    /// [`response_format`](crate::response_format()).
+    ///
+    /// # Errors
+    ///
+    /// When the call failed, or ended in any other way; the path of the first fault when the text does not fit.
+    pub async fn parse<T: DeserializeOwned>(self) -> Result<T, Error> {
+        let response = self.await?.into_result()?;
+        match response.finish_reason {
+            Some(FinishReason::Stop) => response.parse(),
+            _ => Err(Unfinished::new(response).into()),
+        }
+    }
 }
 
 impl IntoFuture for Generate {
@@ -248,6 +264,17 @@ impl Chat {
             (HaltReason::Completed, Some(response)) => Ok(response.text()),
             (reason, response) => Err(Unfinished::halted(reason.clone(), response).into()),
         }
+    }
+
+    /// The final answer as JSON of a type of yours, if the run ended `completed`. Ask for the form with
+    /// [`response_format`](crate::response_format()).
+    ///
+    /// # Errors
+    ///
+    /// The failure; [`Error::Unfinished`] with the last answer when the run halted for another reason; the path of the
+    /// first fault when the text does not fit.
+    pub async fn parse<T: DeserializeOwned>(self) -> Result<T, Error> {
+        self.await?.parse()
     }
 }
 

@@ -14,6 +14,26 @@ pub(crate) struct Providers {
 /// Providers that this library knows and whose cargo feature may be off.
 const FEATURES: &[(&str, &str)] = &[];
 
+/// Names that are a provider's for sure, and so not the beginning of a local model's name.
+const KNOWN: &[&str] = &[
+    "openai",
+    "anthropic",
+    "gemini",
+    "azure",
+    "ollama",
+    "vllm",
+    "llamacpp",
+    "groq",
+    "mistral",
+    "deepseek",
+    "openrouter",
+    "xai",
+    "together",
+    "fireworks",
+    "cerebras",
+    "fake",
+];
+
 impl Providers {
     /// Adds a provider; one of the same name is replaced.
     pub(crate) fn add(&mut self, provider: Arc<dyn Adapter>) {
@@ -80,14 +100,24 @@ impl Providers {
                 ..EngineError::new(EngineReason::ProviderDisabled, message)
             };
         }
-        let known = match self.names().as_slice() {
-            [] => "none was added".to_owned(),
-            names => format!("there are: {}", names.join(", ")),
+        let message = match self.names().as_slice() {
+            [] => format!(
+                "the model `{model}` needs the provider `{name}` and none was added; add it with `.provider(..)`"
+            ),
+            names => {
+                let known = names.join(", ");
+                let add = format!(
+                    "no provider is called `{name}` (there are: {known}); add it with `.provider(..)`"
+                );
+                // `llama3:8b` is how local servers name their models.
+                match KNOWN.contains(&name) {
+                    true => add,
+                    false => {
+                        format!("{add}, or write `ollama:{model}` for a model of a local server")
+                    }
+                }
+            }
         };
-        // `llama3:8b` is how local servers name their models.
-        let message = format!(
-            "no provider is called `{name}` ({known}); for a model of a local server write `ollama:{model}`"
-        );
         EngineError {
             provider: Some(model.provider.clone()),
             ..EngineError::new(EngineReason::UnknownProvider, message)

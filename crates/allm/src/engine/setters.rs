@@ -20,8 +20,6 @@ macro_rules! setters {
             frequency_penalty(f64);
             /// All output tokens, reasoning included.
             max_tokens(u32);
-            /// Texts that end the answer.
-            stop(Vec<String>);
             /// The form of the answer.
             response_format(allm_core::ResponseFormat);
             /// How much to think.
@@ -38,6 +36,13 @@ macro_rules! setters {
             parallel_tool_calls(allm_core::ParallelCalls);
             /// Whether the provider should remember the prompt.
             prompt_cache(allm_core::PromptCache);
+        }
+
+        /// Texts that end the answer.
+        pub fn stop<T: Into<String>>(mut self, texts: impl IntoIterator<Item = T>) -> Self {
+            let texts = texts.into_iter().map(Into::into).collect();
+            self.settings.stop = crate::engine::level::Level::Set(texts);
+            self
         }
 
         /// Provider parameters, merged into the body last; object into object, level by level.

@@ -12,6 +12,22 @@ fn named(name: &str) -> Fake {
     Fake::named(name).always(text("x"))
 }
 
+/// C3: the hint stands only where it can help.
+#[test]
+fn c3_a_provider_that_was_not_added_is_no_local_model() {
+    let one = || Engine::builder().provider(named("openai"));
+    for (builder, model) in [
+        (one(), "anthropic:claude-x"),
+        (Engine::builder(), "fake:any"),
+        (Engine::builder(), "llama3:8b"),
+    ] {
+        let error = builder.model(model).build().expect_err("unknown");
+        assert_eq!(error.reason, EngineReason::UnknownProvider);
+        assert!(!error.message.contains("ollama"), "{}", error.message);
+        assert!(error.message.contains(".provider("), "{}", error.message);
+    }
+}
+
 #[test]
 fn c3_c4_c5_c6_models_are_resolved_and_never_guessed() {
     let one = Engine::builder().provider(named("openai"));
@@ -22,6 +38,7 @@ fn c3_c4_c5_c6_models_are_resolved_and_never_guessed() {
         "{}",
         error.message
     );
+    assert!(error.message.contains("there are: openai"));
     let two = || {
         Engine::builder()
             .provider(named("openai"))

@@ -227,7 +227,7 @@ async fn what_was_asked() {
         .top_p(0.25)
         .top_k(4)
         .seed(7)
-        .stop(vec!["x".into(), "y".into()])
+        .stop(["x", "y"])
         .frequency_penalty(1.0)
         .presence_penalty(-1.0)
         .response_format(allm::ResponseFormat::JsonObject)
