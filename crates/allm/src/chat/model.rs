@@ -69,7 +69,8 @@ pub(crate) enum ModelStep {
 struct Limits {
     stall: Option<Duration>,
     deadline: Option<Instant>,
-    last_event: Instant,
+    /// When the wait for the next event began; `None` while nobody waits for it.
+    waiting: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -92,7 +93,7 @@ impl ModelTurn {
             limits: Limits {
                 stall: plan.timeouts.stall,
                 deadline,
-                last_event: now,
+                waiting: None,
                 timer: None,
             },
             redactor: Redactor::new(),
@@ -104,6 +105,16 @@ impl ModelTurn {
     /// What has come of the answer; `None` if nothing has.
     pub(crate) fn partial(&self) -> Option<Response> {
         self.begun.then(|| self.fold.response())
+    }
+
+    /// Whether the answer has had its end. Only raw chunks may still come.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.fold.is_terminated()
+    }
+
+    /// Waits for no more raw chunks.
+    pub(crate) fn end_reading(&mut self) {
+        self.phase = Phase::Ended;
     }
 
     /// Ends the call before its time; gives what has come of the answer.
@@ -145,28 +156,37 @@ impl ModelTurn {
                         return Poll::Ready(ModelStep::Refused(error));
                     }
                 },
-                Phase::Reading(stream) => match stream.as_mut().poll_next(cx) {
-                    Poll::Ready(Some(event)) => {
-                        let after_end = self.fold.is_terminated();
-                        // After the closing event only raw chunks still count.
-                        if after_end && !matches!(event, Event::RawChunk(_)) {
+                Phase::Reading(stream) => {
+                    // Events that are there already do not put the deadline off.
+                    let polled = if self.limits.is_late() {
+                        Poll::Pending
+                    } else {
+                        stream.as_mut().poll_next(cx)
+                    };
+                    match polled {
+                        Poll::Ready(Some(event)) => {
+                            // After the closing event only raw chunks still count.
+                            if self.is_whole() && !matches!(event, Event::RawChunk(_)) {
+                                self.phase = Phase::Ended;
+                                continue;
+                            }
+                            return Poll::Ready(self.take(event));
+                        }
+                        Poll::Ready(None) => {
                             self.phase = Phase::Ended;
-                            continue;
+                            if let Some(end) = self.fold.missing_end() {
+                                return Poll::Ready(self.take(end));
+                            }
                         }
-                        return Poll::Ready(self.take(event));
-                    }
-                    Poll::Ready(None) => {
-                        self.phase = Phase::Ended;
-                        if let Some(end) = self.fold.missing_end() {
-                            return Poll::Ready(self.take(end));
+                        Poll::Pending => {
+                            let error = ready!(self.limits.poll(cx));
+                            self.phase = Phase::Ended;
+                            if !self.is_whole() {
+                                return Poll::Ready(self.take(Event::error(Error::from(error))));
+                            }
                         }
                     }
-                    Poll::Pending => {
-                        let error = ready!(self.limits.poll(cx));
-                        self.phase = Phase::Ended;
-                        return Poll::Ready(self.take(Event::error(Error::from(error))));
-                    }
-                },
+                }
                 Phase::Ended => {
                     let response = Box::new(self.fold.response());
                     return Poll::Ready(ModelStep::Responded(response));
@@ -182,7 +202,7 @@ impl ModelTurn {
         self.price(&mut event);
         self.fold.push(&event);
         let now = Instant::now();
-        self.limits.last_event = now;
+        self.limits.waiting = None;
         self.telemetry.event(&event, now);
         if self.fold.is_terminated() && self.telemetry.listens() {
             let response = self.fold.response();
@@ -243,16 +263,20 @@ impl Drop for ModelTurn {
 }
 
 impl Limits {
+    fn is_late(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| deadline <= Instant::now())
+    }
+
     /// Ready when a limit has passed. The timer is set for the nearest one and set again when it fires too early.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<StreamError> {
         loop {
-            let stall = self
-                .stall
-                .and_then(|stall| self.last_event.checked_add(stall));
+            let now = Instant::now();
+            let waiting = *self.waiting.get_or_insert(now);
+            let stall = self.stall.and_then(|stall| waiting.checked_add(stall));
             let Some(next) = [stall, self.deadline].into_iter().flatten().min() else {
                 return Poll::Pending;
             };
-            let now = Instant::now();
             if now >= next {
                 let reason = if self.deadline.is_some_and(|deadline| now >= deadline) {
                     StreamError::new(StreamReason::Timeout, "the call's deadline passed")
