@@ -13,6 +13,7 @@ mod calls;
 mod collector;
 mod content;
 mod metrics;
+mod panics;
 mod runs;
 
 use allm::{Engine, EngineBuilder, Fake, Map, Tool};
