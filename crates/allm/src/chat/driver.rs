@@ -253,10 +253,20 @@ impl RunDriver {
         Poll::Ready(())
     }
 
+    /// Lets the telemetry of the tools know the keys that the model was asked with.
+    fn share_secrets(&mut self) {
+        if let Phase::Model(turn) = &self.phase
+            && self.runner.captures.is_some()
+        {
+            Arc::make_mut(&mut self.runner).captures = Some(turn.redactor());
+        }
+    }
+
     fn take_model(&mut self, step: ModelStep) -> Option<Event> {
         match step {
             ModelStep::Event(event) => return self.shows.passes(&event).then_some(event),
             ModelStep::Responded(response) => {
+                self.share_secrets();
                 self.phase = Phase::Next;
                 self.apply(RunInput::Responded(response));
             }

@@ -15,6 +15,7 @@ mod content;
 mod metrics;
 mod panics;
 mod runs;
+mod secrets;
 
 use allm::{Engine, EngineBuilder, Fake, Map, Tool};
 use serde_json::json;

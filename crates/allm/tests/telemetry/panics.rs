@@ -1,7 +1,10 @@
 //! Listeners that panic.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use allm::telemetry::{Measured, Metrics};
 use allm::{Fake, HaltReason, Script};
 use serde_json::json;
 use tracing::span::{Attributes, Id, Record};
@@ -10,7 +13,29 @@ use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
-use super::engine;
+use super::{builder, engine};
+
+struct Broken(Arc<AtomicUsize>);
+
+impl Metrics for Broken {
+    fn record(&self, measured: &Measured<'_>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        panic!("no room for {}", measured.name);
+    }
+}
+
+/// A panic unwinds to who polls; the end of the call is told on the way, and a second panic there harms nobody.
+#[tokio::test(start_paused = true)]
+async fn metrics_that_always_panic_do_not_abort() {
+    let told = Arc::new(AtomicUsize::new(0));
+    let fake = Fake::new().always(Script::new().text("a"));
+    let metrics = Broken(Arc::clone(&told));
+    let engine = builder(&fake).metrics(metrics).build().expect("valid");
+    let chat = tokio::spawn(engine.chat("hi").into_future());
+    assert!(chat.await.expect_err("a panic").is_panic());
+    assert_eq!(told.load(Ordering::SeqCst), 2);
+    assert_eq!((fake.cleanups(), fake.open_streams()), (1, 0));
+}
 
 /// Panics at the spans of tools: when they open, or when they are told their outcome.
 struct Faulty {
