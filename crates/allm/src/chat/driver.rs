@@ -7,12 +7,13 @@ use std::task::{Context, Poll};
 
 use allm_core::run::{
     Command, DeadlineScope, HaltAnswer, Input as RunInput, InputError, Run, RunEnd, RunKind, Stop,
+    ToolOutcome,
 };
 use allm_core::{
     CancelToken, Cancelled, ChatResult, Error, Event, Failure, Passes, Response, StepResult,
 };
 use futures_core::Stream;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::model::{ModelStep, ModelTurn};
 use crate::engine::plan::Plan;
@@ -95,7 +96,10 @@ impl RunDriver {
         let spans = RunSpans::open(&plan.request_id, plan.settings.session_id.get().as_ref());
         let own = CancelToken::new();
         let mut runner = plan.runner_settings();
-        runner.cancel = own.clone();
+        // Handlers hear of the token also while nobody polls.
+        if let Some(cancel) = &cancel {
+            runner.cancel = cancel.child();
+        }
         let run_deadline = started.run.options().deadlines.run;
         Ok(Self {
             tools: plan.tool_set(),
@@ -119,7 +123,13 @@ impl RunDriver {
     fn apply(&mut self, input: RunInput) {
         let applied: Result<Vec<Event>, InputError> = self.run.apply(input);
         match applied {
-            Ok(events) => self.queue.extend(events),
+            Ok(events) => {
+                let ends_turn = |event: &Event| matches!(event, Event::StepCompleted(_));
+                if events.iter().any(ends_turn) {
+                    self.turn_deadline = None;
+                }
+                self.queue.extend(events);
+            }
             // The driver answers only what the machine asked, so this cannot be; it must not be silent either.
             Err(error) => {
                 tracing::error!(%error, "the run machine refused an input of its own driver")
@@ -147,7 +157,10 @@ impl RunDriver {
                 let settings = Arc::clone(&self.runner);
                 let tools = self.tools.clone();
                 let step = self.spans.step();
-                let batch = step.in_scope(|| BatchRun::start(calls, tools, settings, turn));
+                let mut batch = step.in_scope(|| BatchRun::start(calls, tools, settings, turn));
+                if let Some(cancel) = &self.cancel {
+                    batch.stop_when(cancel.clone(), None);
+                }
                 self.phase = Phase::Tools(batch);
             }
             Command::AskHaltWhen(step) => {
@@ -162,8 +175,14 @@ impl RunDriver {
                 };
                 self.apply(RunInput::HaltWhen(answer));
             }
-            // Tools are stopped where they run; the machine knows no other command.
-            Command::StopTools(_) | Command::Finish | _ => {
+            // What runs is stopped where it runs. These were to begin.
+            Command::StopTools(calls) => {
+                for call in calls {
+                    self.apply(RunInput::tool_done(call.index, ToolOutcome::NotStarted));
+                }
+            }
+            // The machine knows no other command.
+            Command::Finish | _ => {
                 self.spans.end(&self.run);
                 self.phase = Phase::Ended;
             }
@@ -175,6 +194,8 @@ impl RunDriver {
         self.apply(input);
         let Some(stop) = self.run.stop() else { return };
         match &mut self.phase {
+            // The machine judges a whole answer by what is in it.
+            Phase::Model(turn) if turn.is_whole() => turn.end_reading(),
             Phase::Model(turn) => {
                 let partial: Option<Response> = turn.stop(stop);
                 self.phase = Phase::Next;
@@ -183,6 +204,18 @@ impl RunDriver {
             Phase::Tools(batch) => batch.stop(stop),
             Phase::Next | Phase::Ended => {}
         }
+    }
+
+    /// Whether the token has fired or a deadline has passed, so that nothing more is to be begun or read.
+    fn is_due(&self) -> bool {
+        let cancelled = self.cancel.as_ref().is_some_and(CancelToken::is_cancelled);
+        // What has run and waits to be told keeps its result, whatever the time is.
+        let deadlines = match self.phase {
+            Phase::Next | Phase::Model(_) => [&self.turn_deadline, &self.run_deadline],
+            Phase::Tools(_) | Phase::Ended => [&None, &None],
+        };
+        let mut set = deadlines.into_iter().flatten();
+        cancelled || set.any(|deadline| deadline.deadline() <= Instant::now())
     }
 
     /// Whether something stops the run now; asked with a waker, it is woken when that changes.
@@ -220,10 +253,20 @@ impl RunDriver {
         Poll::Ready(())
     }
 
+    /// Lets the telemetry of the tools know the keys that the model was asked with.
+    fn share_secrets(&mut self) {
+        if let Phase::Model(turn) = &self.phase
+            && self.runner.captures.is_some()
+        {
+            Arc::make_mut(&mut self.runner).captures = Some(turn.redactor());
+        }
+    }
+
     fn take_model(&mut self, step: ModelStep) -> Option<Event> {
         match step {
             ModelStep::Event(event) => return self.shows.passes(&event).then_some(event),
             ModelStep::Responded(response) => {
+                self.share_secrets();
                 self.phase = Phase::Next;
                 self.apply(RunInput::Responded(response));
             }
@@ -270,10 +313,9 @@ impl Stream for RunDriver {
             if let Some(event) = this.queue.pop_front() {
                 return Poll::Ready(Some(event));
             }
-            // Looked at before anything is begun, so that a token that has fired costs no call.
-            if this.cancel.as_ref().is_some_and(CancelToken::is_cancelled)
-                && this.poll_stops(cx).is_ready()
-            {
+            // Looked at before anything is begun, so that a token that has fired costs no call; nor do events that
+            // are there already put it off.
+            if this.is_due() && this.poll_stops(cx).is_ready() {
                 continue;
             }
             let pending = match &mut this.phase {

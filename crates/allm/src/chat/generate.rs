@@ -77,7 +77,11 @@ impl Stream for GenerateDriver {
             if let Some(cancelled) = &mut this.cancelled
                 && cancelled.as_mut().poll(cx).is_ready()
             {
-                return Poll::Ready(Some(this.stop()));
+                if !this.turn.is_whole() {
+                    return Poll::Ready(Some(this.stop()));
+                }
+                this.cancelled = None;
+                this.turn.end_reading();
             }
             match this.turn.poll_step(cx) {
                 Poll::Pending => return Poll::Pending,

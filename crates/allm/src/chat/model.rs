@@ -1,7 +1,7 @@
 //! One model call: opened with retries, then read to its end.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout_at};
 
 use crate::engine::plan::Plan;
 use crate::engine::settings::Toggle;
+use crate::panics::caught;
 use crate::random;
 use crate::telemetry::model_call::ModelCallSpan;
 use crate::telemetry::names;
@@ -27,8 +28,7 @@ pub(crate) struct ModelTurn {
     /// Whether an event of the provider has come.
     begun: bool,
     limits: Limits,
-    /// Knows the key that the answer was asked with.
-    redactor: Redactor,
+    secrets: Secrets,
     telemetry: ModelCallSpan,
 }
 
@@ -46,8 +46,10 @@ struct Answer {
     rest: BoxStream<'static, Event>,
     attempt: u32,
     began: Instant,
-    redactor: Redactor,
 }
+
+/// Knows every key that the model was asked with so far.
+type Secrets = Arc<Mutex<Redactor>>;
 
 /// Why no attempt did.
 struct Refusal {
@@ -69,7 +71,8 @@ pub(crate) enum ModelStep {
 struct Limits {
     stall: Option<Duration>,
     deadline: Option<Instant>,
-    last_event: Instant,
+    /// When the wait for the next event began; `None` while nobody waits for it.
+    waiting: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -83,7 +86,14 @@ impl ModelTurn {
             .and_then(|limit| now.checked_add(limit));
         let request = Arc::new(request);
         let telemetry = ModelCallSpan::open(&plan, &request);
-        let opening = open(Arc::clone(&plan), request, deadline, cancel);
+        let secrets = Secrets::default();
+        let opening = open(
+            Arc::clone(&plan),
+            request,
+            deadline,
+            cancel,
+            Arc::clone(&secrets),
+        );
         Self {
             phase: Phase::Opening(Box::pin(opening)),
             repair: Repair::with_limits(turn, plan.argument_limits()),
@@ -92,10 +102,10 @@ impl ModelTurn {
             limits: Limits {
                 stall: plan.timeouts.stall,
                 deadline,
-                last_event: now,
+                waiting: None,
                 timer: None,
             },
-            redactor: Redactor::new(),
+            secrets,
             telemetry,
             plan,
         }
@@ -104,6 +114,21 @@ impl ModelTurn {
     /// What has come of the answer; `None` if nothing has.
     pub(crate) fn partial(&self) -> Option<Response> {
         self.begun.then(|| self.fold.response())
+    }
+
+    /// What takes the keys out that the model was asked with.
+    pub(crate) fn redactor(&self) -> Redactor {
+        known(&self.secrets).clone()
+    }
+
+    /// Whether the answer has had its end. Only raw chunks may still come.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.fold.is_terminated()
+    }
+
+    /// Waits for no more raw chunks.
+    pub(crate) fn end_reading(&mut self) {
+        self.phase = Phase::Ended;
     }
 
     /// Ends the call before its time; gives what has come of the answer.
@@ -115,8 +140,14 @@ impl ModelTurn {
             Stop::Deadline(_) => "timeout",
         };
         match &partial {
-            Some(response) => self.telemetry.end(response, Some(reason), &self.redactor),
-            None => self.telemetry.stopped(reason),
+            Some(response) => {
+                let redactor = self.redactor();
+                self.telemetry.end(response, Some(reason), &redactor);
+            }
+            None => {
+                let redactor = self.redactor();
+                self.telemetry.stopped(reason, &redactor);
+            }
         }
         partial
     }
@@ -134,39 +165,48 @@ impl ModelTurn {
                     Ok(answer) => {
                         self.phase = Phase::Reading(answer.rest);
                         self.begun = true;
-                        self.redactor = answer.redactor;
                         self.telemetry.opened(answer.attempt, answer.began);
                         return Poll::Ready(self.take(answer.first));
                     }
                     Err(refusal) => {
                         self.phase = Phase::Ended;
                         let Refusal { error, attempts } = refusal;
-                        self.telemetry.refused(&error, attempts);
+                        let redactor = self.redactor();
+                        self.telemetry.refused(&error, attempts, &redactor);
                         return Poll::Ready(ModelStep::Refused(error));
                     }
                 },
-                Phase::Reading(stream) => match stream.as_mut().poll_next(cx) {
-                    Poll::Ready(Some(event)) => {
-                        let after_end = self.fold.is_terminated();
-                        // After the closing event only raw chunks still count.
-                        if after_end && !matches!(event, Event::RawChunk(_)) {
+                Phase::Reading(stream) => {
+                    // Events that are there already do not put the deadline off.
+                    let polled = if self.limits.is_late() {
+                        Poll::Pending
+                    } else {
+                        stream.as_mut().poll_next(cx)
+                    };
+                    match polled {
+                        Poll::Ready(Some(event)) => {
+                            // After the closing event only raw chunks still count.
+                            if self.is_whole() && !matches!(event, Event::RawChunk(_)) {
+                                self.phase = Phase::Ended;
+                                continue;
+                            }
+                            return Poll::Ready(self.take(event));
+                        }
+                        Poll::Ready(None) => {
                             self.phase = Phase::Ended;
-                            continue;
+                            if let Some(end) = self.fold.missing_end() {
+                                return Poll::Ready(self.take(end));
+                            }
                         }
-                        return Poll::Ready(self.take(event));
-                    }
-                    Poll::Ready(None) => {
-                        self.phase = Phase::Ended;
-                        if let Some(end) = self.fold.missing_end() {
-                            return Poll::Ready(self.take(end));
+                        Poll::Pending => {
+                            let error = ready!(self.limits.poll(cx));
+                            self.phase = Phase::Ended;
+                            if !self.is_whole() {
+                                return Poll::Ready(self.take(Event::error(Error::from(error))));
+                            }
                         }
                     }
-                    Poll::Pending => {
-                        let error = ready!(self.limits.poll(cx));
-                        self.phase = Phase::Ended;
-                        return Poll::Ready(self.take(Event::error(Error::from(error))));
-                    }
-                },
+                }
                 Phase::Ended => {
                     let response = Box::new(self.fold.response());
                     return Poll::Ready(ModelStep::Responded(response));
@@ -182,11 +222,12 @@ impl ModelTurn {
         self.price(&mut event);
         self.fold.push(&event);
         let now = Instant::now();
-        self.limits.last_event = now;
+        self.limits.waiting = None;
         self.telemetry.event(&event, now);
         if self.fold.is_terminated() && self.telemetry.listens() {
             let response = self.fold.response();
-            self.telemetry.end(&response, None, &self.redactor);
+            let redactor = self.redactor();
+            self.telemetry.end(&response, None, &redactor);
         }
         let ended = match &event {
             Event::Error(_) => true,
@@ -205,10 +246,11 @@ impl ModelTurn {
     /// Takes secrets out of what the provider wrote about a failure or a doubt.
     fn redact(&self, event: &mut Event) {
         match event {
-            Event::Error(event) => self.redactor.clean_failure(&mut event.error),
+            Event::Error(event) => known(&self.secrets).clean_failure(&mut event.error),
             Event::MessageCompleted(event) => {
+                let redactor = known(&self.secrets);
                 let details = event.warnings.iter_mut().filter_map(|w| w.detail.as_mut());
-                details.for_each(|detail| self.redactor.clean(detail));
+                details.for_each(|detail| redactor.clean(detail));
             }
             _ => {}
         }
@@ -237,22 +279,27 @@ impl ModelTurn {
 impl Drop for ModelTurn {
     fn drop(&mut self) {
         if self.telemetry.listens() {
-            drop(self.stop(Stop::Cancelled));
+            // The listener is the caller's. A panic in it, on the way of another one, would end the process.
+            let _ = caught(|| drop(self.stop(Stop::Cancelled)));
         }
     }
 }
 
 impl Limits {
+    fn is_late(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| deadline <= Instant::now())
+    }
+
     /// Ready when a limit has passed. The timer is set for the nearest one and set again when it fires too early.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<StreamError> {
         loop {
-            let stall = self
-                .stall
-                .and_then(|stall| self.last_event.checked_add(stall));
+            let now = Instant::now();
+            let waiting = *self.waiting.get_or_insert(now);
+            let stall = self.stall.and_then(|stall| waiting.checked_add(stall));
             let Some(next) = [stall, self.deadline].into_iter().flatten().min() else {
                 return Poll::Pending;
             };
-            let now = Instant::now();
             if now >= next {
                 let reason = if self.deadline.is_some_and(|deadline| now >= deadline) {
                     StreamError::new(StreamReason::Timeout, "the call's deadline passed")
@@ -276,11 +323,12 @@ async fn open(
     request: Arc<Request>,
     deadline: Option<Instant>,
     cancel: CancelToken,
+    secrets: Secrets,
 ) -> Opened {
     let mut attempt = 1;
     loop {
         let began = Instant::now();
-        let once = once(&plan, &request, attempt, deadline, &cancel);
+        let once = once(&plan, &request, attempt, deadline, &cancel, &secrets);
         let opened = match deadline {
             None => once.await,
             Some(deadline) => match timeout_at(deadline, once).await {
@@ -289,13 +337,12 @@ async fn open(
             },
         };
         let mut error = match opened {
-            Ok((first, rest, redactor)) => {
+            Ok((first, rest)) => {
                 return Ok(Answer {
                     first,
                     rest,
                     attempt,
                     began,
-                    redactor,
                 });
             }
             Err(error) => error,
@@ -339,7 +386,8 @@ async fn once(
     attempt: u32,
     deadline: Option<Instant>,
     cancel: &CancelToken,
-) -> Result<(Event, BoxStream<'static, Event>, Redactor), Error> {
+    secrets: &Secrets,
+) -> Result<(Event, BoxStream<'static, Event>), Error> {
     let mut ask = KeyRequest::new(
         plan.model.provider.clone(),
         plan.model.model.clone(),
@@ -352,7 +400,10 @@ async fn once(
     let key = keys
         .find(own, &*plan.adapter, &ask, plan.timeouts.key)
         .await?;
-    let redactor = redactor_of(key.as_ref());
+    if let Some(key) = &key {
+        let mut known = known(secrets);
+        *known = known.clone().with_key(key);
+    }
     let mut call = plan.model_call(Arc::clone(request), attempt);
     call.key = key;
     call.timeouts.deadline =
@@ -361,12 +412,17 @@ async fn once(
     let mut stream = plan.adapter.stream(call);
     match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
         Some(Event::Error(mut event)) => {
-            redactor.clean_failure(&mut event.error);
+            known(secrets).clean_failure(&mut event.error);
             Err(Error::from(event.error))
         }
-        Some(event) => Ok((event, stream, redactor)),
+        Some(event) => Ok((event, stream)),
         None => Err(StreamError::interrupted().into()),
     }
+}
+
+/// No code of the caller's runs while it is locked.
+fn known(secrets: &Secrets) -> MutexGuard<'_, Redactor> {
+    secrets.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A redactor that knows the key in use.

@@ -95,9 +95,9 @@ impl ModelCallSpan {
     }
 
     /// No attempt gave an event.
-    pub(crate) fn refused(&mut self, error: &Error, attempts: u32) {
+    pub(crate) fn refused(&mut self, error: &Error, attempts: u32, redactor: &Redactor) {
         self.span.record(names::ATTEMPTS, attempts);
-        self.finish(None, Some(error.reason()), &Redactor::new());
+        self.finish(None, Some(error.reason()), redactor);
     }
 
     /// The answer has ended, well or not, or somebody stopped it.
@@ -107,8 +107,8 @@ impl ModelCallSpan {
     }
 
     /// Nothing came, and somebody stopped it.
-    pub(crate) fn stopped(&mut self, reason: &str) {
-        self.finish(None, Some(reason), &Redactor::new());
+    pub(crate) fn stopped(&mut self, reason: &str, redactor: &Redactor) {
+        self.finish(None, Some(reason), redactor);
     }
 
     fn finish(&mut self, response: Option<&Response>, error: Option<&str>, redactor: &Redactor) {
@@ -116,7 +116,7 @@ impl ModelCallSpan {
             return;
         }
         if let Some(response) = response {
-            self.answered(response);
+            self.answered(response, redactor);
         }
         if let Some(error) = error {
             failed(&self.span, error);
@@ -124,9 +124,11 @@ impl ModelCallSpan {
         self.content(response, redactor);
         if let Some(metrics) = &self.metrics {
             let usage = response.map(|response| &response.usage);
+            let model = response.and_then(|response| response.model.as_deref());
+            let model = model.map(|model| redactor.text(model));
             metrics.end(&End {
                 duration: self.began.elapsed(),
-                response_model: response.and_then(|response| response.model.as_deref()),
+                response_model: model.as_deref(),
                 input_tokens: usage.and_then(|usage| usage.input_tokens),
                 output_tokens: usage.and_then(|usage| usage.output_tokens),
                 error_type: error,
@@ -135,17 +137,16 @@ impl ModelCallSpan {
         self.span = Span::none();
     }
 
-    fn answered(&self, response: &Response) {
+    fn answered(&self, response: &Response, redactor: &Redactor) {
         let span = &self.span;
         let reasons = response
             .finish_reason
             .map(|reason| debug([reason.as_str()]));
         let usage = &response.usage;
-        span.record(
-            names::RESPONSE_ID,
-            response.id.as_ref().map(|id| id.as_str()),
-        );
-        span.record(names::RESPONSE_MODEL, response.model.as_deref());
+        let id = response.id.as_ref().map(|id| redactor.text(id.as_str()));
+        let model = response.model.as_ref().map(|model| redactor.text(model));
+        span.record(names::RESPONSE_ID, id.as_deref());
+        span.record(names::RESPONSE_MODEL, model.as_deref());
         span.record(names::RESPONSE_FINISH_REASONS, reasons);
         span.record(names::USAGE_INPUT_TOKENS, usage.input_tokens);
         span.record(names::USAGE_OUTPUT_TOKENS, usage.output_tokens);

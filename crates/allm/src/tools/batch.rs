@@ -102,7 +102,6 @@ impl BatchRun {
 
     /// Ends at once what has not ended on its own. Calls whose handler runs end as `handler_exit`, or as `timeout` for a
     /// deadline, and no policy is asked; all others were not started.
-    #[allow(dead_code, reason = "for the drivers of runs")]
     pub(crate) fn stop(&mut self, stop: Stop) {
         self.shared.stop(stop);
     }

@@ -10,6 +10,7 @@
 
 mod engine;
 mod equal;
+mod late;
 mod runs;
 mod stops;
 

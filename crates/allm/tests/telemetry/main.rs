@@ -13,7 +13,9 @@ mod calls;
 mod collector;
 mod content;
 mod metrics;
+mod panics;
 mod runs;
+mod secrets;
 
 use allm::{Engine, EngineBuilder, Fake, Map, Tool};
 use serde_json::json;

@@ -12,6 +12,7 @@ use allm_core::{Progress, Redactor, ToolCall, ToolExecutionStarted};
 use tokio::task::AbortHandle;
 use tracing::Span;
 
+use crate::panics::caught;
 use crate::telemetry::tool::ToolSpan;
 
 /// What the consumer is told. Calls are named by their place in the batch.
@@ -113,7 +114,9 @@ impl Board {
 
     /// Opens the span of a call; gives what its work is done in.
     pub(super) fn open_span(&self, place: usize, parent: &Span, call: &ToolCall) -> Span {
-        let opened = ToolSpan::open(parent, call, self.captures.as_ref());
+        // Whoever listens is the caller's. What he does not want to hear must still happen.
+        let opened = caught(|| ToolSpan::open(parent, call, self.captures.as_ref()));
+        let opened = opened.unwrap_or_default();
         let span = opened.span();
         if let Some(slot) = self.state().slots.get_mut(place).filter(|slot| !slot.done) {
             slot.span = opened;
@@ -192,7 +195,7 @@ impl Board {
         let mut tasks = Vec::new();
         let mut notes = Vec::with_capacity(done.len());
         for (place, outcome, mut remains) in done {
-            remains.span.end(&outcome, self.captures.as_ref());
+            let _ = caught(|| remains.span.end(&outcome, self.captures.as_ref()));
             tasks.append(&mut remains.tasks);
             notes.push(Waiting::Done(place, outcome));
         }
