@@ -430,3 +430,26 @@ async fn l285_a_tool_that_needs_approval() {
         .expect("run");
     assert_eq!(batch.messages[0].text(), "paid");
 }
+
+/// The engine's part of L283: whatever a provider makes of it, the call reaches its adapter whole.
+#[tokio::test]
+async fn l283_a_malformed_call_in_history_is_not_dropped() {
+    let fake = Fake::new().reply(text("I see."));
+    let broken = allm::ToolCall::new("1", "a", "{\"city\": Bos");
+    assert_eq!(broken.arguments, None);
+    let thread: Thread = vec![
+        Message::user("hi"),
+        Message::assistant("").with_tool_calls(vec![broken.clone()]),
+        Message::tool_result("1", "the arguments are not JSON"),
+    ]
+    .into();
+    let result = engine(&fake).chat(thread).await.expect("a result");
+    assert_eq!(result.text(), "I see.");
+    let request = fake.last_request().expect("a request");
+    let sent: Vec<_> = request
+        .messages
+        .iter()
+        .flat_map(|message| &message.tool_calls)
+        .collect();
+    assert_eq!(sent, [&broken]);
+}
