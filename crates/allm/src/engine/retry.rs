@@ -13,7 +13,7 @@ pub struct RetryPolicy {
     pub max_attempts: u32,
     /// The wait after the first failure; it doubles each time.
     pub base_delay: Duration,
-    /// No wait is longer, whatever the server asks for.
+    /// No wait is longer, whatever the server asks for, but for the jitter.
     pub max_delay: Duration,
     /// Up to this much is added at random.
     pub jitter: Duration,

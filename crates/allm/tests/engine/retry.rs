@@ -204,3 +204,36 @@ async fn c127_cancelling_during_a_wait() {
         fake.assert_calls(1);
     }
 }
+
+/// C114: the jitter is drawn, and never longer than said.
+#[tokio::test(start_paused = true)]
+async fn c114_the_jitter_is_drawn_anew() {
+    let jitter = Duration::from_secs(3600);
+    let policy = RetryPolicy {
+        jitter,
+        ..waits(Duration::ZERO)
+    };
+    let mut taken = Vec::new();
+    for _ in 0..2 {
+        let fake = Fake::new().reply(busy()).reply(text("x"));
+        let begun = Instant::now();
+        let call = engine(&fake).generate("hi").retry(policy.clone());
+        let _ = call.await.expect("an answer");
+        taken.push(begun.elapsed());
+    }
+    assert!(taken.iter().all(|wait| *wait <= jitter), "{taken:?}");
+    assert_ne!(taken[0], taken[1]);
+}
+
+/// C113: the last failure says whose it is.
+#[tokio::test(start_paused = true)]
+async fn c113_a_refusal_names_its_call() {
+    let fake = Fake::new().always(busy());
+    let call = engine(&fake).generate("hi").request_id("r-7");
+    let error = call.await.expect_err("refused");
+    let allm::Error::Adapter(error) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(error.request_id, Some("r-7".into()));
+    assert_eq!(error.attempts, Some(3));
+}

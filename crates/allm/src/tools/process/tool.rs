@@ -37,8 +37,8 @@ const LIMITED: &str = r#"ulimit "$1" "$2" || exit 126; shift 2; exec "$@""#;
 /// **Around it:** the environment is empty but for what [`env`](Self::env) sets, so give the program as an absolute
 /// path. The process is the leader of a process group of its own. The whole group is killed when the call is
 /// stopped, by its time limit, by cancellation or because the run was dropped, and also when the process itself ends;
-/// only a process that has left the group stays. One that has left and keeps the standard output open keeps the call
-/// from ending before its time limit.
+/// only a process that has left the group stays. One that has left and keeps the standard output or the standard error
+/// open keeps the call from ending before its time limit.
 ///
 /// ```
 /// use std::time::Duration;
@@ -115,7 +115,8 @@ impl ProcessTool {
     ///
     /// This limit and that of the processor time are set with `ulimit` in a `/bin/sh` that then becomes the program, so
     /// they hold from its first instruction on, and for the processes that it starts. Where `ulimit` cannot set one, as
-    /// this one on macOS, the program does not run and the call is a `handler_exit`.
+    /// this one on macOS, the program does not run and the call is a `handler_exit`. That shell may add variables of its
+    /// own to the environment, such as `PWD`.
     #[must_use]
     pub fn max_memory(mut self, bytes: u64) -> Self {
         self.max_memory = Some(bytes);
