@@ -284,6 +284,31 @@ async fn l105_late_progress_is_dropped_and_a_long_message_cut() {
     assert_eq!(got.len(), 4);
 }
 
+/// L105: the handler has ended, also while the policy still thinks about it.
+#[tokio::test]
+async fn l105_progress_from_behind_a_handler_that_has_ended() {
+    let kept = Arc::new(Mutex::new(None));
+    let tools = [tool("talker").handler({
+        let kept = Arc::clone(&kept);
+        move |_: Value, context: ToolContext| {
+            *kept.lock().unwrap() = Some(context);
+            async move { Err::<u8, _>("no") }
+        }
+    })];
+    let policy = allm::OnToolError::decide(move |_, _| {
+        kept.lock().unwrap().take().unwrap().progress(at(1.0));
+        allm::ErrorDecision::Continue
+    });
+    let options = ToolRunOptions::new().on_tool_error(policy);
+    let mut events = stream_tool_calls(calls(&tools), &tools, options);
+    let mut got = Vec::new();
+    while let Some(event) = next(&mut events).await {
+        got.push(event);
+    }
+    let expected = [(0, "started"), (0, "completed"), (0, "encoded")];
+    assert_eq!(tags(&got), expected);
+}
+
 /// L106, L107.
 #[tokio::test]
 async fn l106_l107_ids_are_left_alone() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use allm::{
     Adapter, BoxStream, CancelToken, Event, EventStream, Fake, FinishReason, HaltReason, KeyUse,
-    Map, ModelCall, ProviderName, Script, Tool,
+    Map, ModelCall, ProviderName, Script, Tool, ToolContext,
 };
 use futures_core::Stream;
 use serde_json::json;
@@ -111,6 +111,53 @@ async fn l248_nothing_begins_behind_a_consumer_that_does_not_look() {
     assert_eq!(result(&rest).halted_reason, HaltReason::Cancelled);
 }
 
+/// L38, L248: a handler hears of the token, and is stopped, also while nobody polls.
+#[tokio::test(start_paused = true)]
+async fn l248_a_handler_is_stopped_behind_a_consumer_that_does_not_look() {
+    struct Tells(Option<tokio::sync::oneshot::Sender<bool>>, CancelToken);
+
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            let _ = self.0.take().expect("once").send(self.1.is_cancelled());
+        }
+    }
+
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let tell = std::sync::Mutex::new(Some(tell));
+    let tool = Tool::new("hangs", "", json!({})).handler(move |_: Map, context: ToolContext| {
+        let tells = Tells(tell.lock().unwrap().take(), context.cancel);
+        async move {
+            std::future::pending::<()>().await;
+            drop(tells);
+            Ok::<_, String>(())
+        }
+    });
+    let fake = Fake::new().always(call("hangs"));
+    let engine = builder(&fake).tool(tool).build().expect("valid");
+    let token = CancelToken::new();
+    let mut events = engine.chat("hi").cancel(token.clone()).stream();
+    until(&mut events, "tool_execution_started").await;
+    token.cancel();
+    let told = tokio::time::timeout(SECOND, told).await;
+    assert_eq!(told.expect("in time"), Ok(true));
+    let rest = events.collect().await;
+    assert_eq!(result(&rest).halted_reason, HaltReason::Cancelled);
+    let content = result(&rest).steps[0].tool_results.get(0).expect("one");
+    assert!(content.text().contains("handler_exit"));
+}
+
+/// L261: what is left of a turn's time does not count against the next one.
+#[tokio::test(start_paused = true)]
+async fn l261_a_turn_deadline_ends_with_its_turn() {
+    let fake = Fake::new().reply(call("a")).always(text("in time"));
+    let mut events = engine(&fake).chat("hi").turn_deadline(SECOND).stream();
+    until(&mut events, "step_completed").await;
+    tokio::time::sleep(2 * SECOND).await;
+    let rest = events.collect().await;
+    assert_eq!(result(&rest).halted_reason, HaltReason::Completed);
+    fake.assert_calls(2);
+}
+
 /// Row 15 of section 13: a deadline that passed between two turns costs no model call.
 #[tokio::test(start_paused = true)]
 async fn l261_the_run_deadline_is_looked_at_before_a_turn() {
@@ -144,18 +191,30 @@ async fn l259_a_deadline_holds_while_events_wait() {
     assert_eq!(tags(&events.collect().await), ["error"]);
 }
 
-/// A provider whose stream stays open after its closing event.
-struct Lingers(Fake);
+/// A provider whose stream is like the fake's but for its end.
+struct Lingers(Fake, AtEnd);
 
-struct Lingering(BoxStream<'static, Event>);
+#[derive(Clone)]
+enum AtEnd {
+    /// It stays open after its closing event.
+    Hangs,
+    /// It cancels this when it ends.
+    Cancels(CancelToken),
+}
+
+struct Lingering(BoxStream<'static, Event>, AtEnd);
 
 impl Stream for Lingering {
     type Item = Event;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
-        match self.0.as_mut().poll_next(cx) {
-            Poll::Ready(None) => Poll::Pending,
-            other => other,
+        match (self.0.as_mut().poll_next(cx), &self.1) {
+            (Poll::Ready(None), AtEnd::Hangs) => Poll::Pending,
+            (Poll::Ready(None), AtEnd::Cancels(token)) => {
+                token.cancel();
+                Poll::Ready(None)
+            }
+            (other, _) => other,
         }
     }
 }
@@ -170,7 +229,7 @@ impl Adapter for Lingers {
     }
 
     fn stream(&self, call: ModelCall) -> BoxStream<'static, Event> {
-        Box::pin(Lingering(self.0.stream(call)))
+        Box::pin(Lingering(self.0.stream(call), self.1.clone()))
     }
 }
 
@@ -179,7 +238,7 @@ impl Adapter for Lingers {
 async fn a_whole_answer_does_not_stall() {
     let fake = Fake::new().always(text("whole"));
     let engine = allm::Engine::builder()
-        .provider(Lingers(fake))
+        .provider(Lingers(fake, AtEnd::Hangs))
         .model("fake:any")
         .build()
         .expect("valid");
@@ -189,6 +248,55 @@ async fn a_whole_answer_does_not_stall() {
     let events = engine.generate("hi").with_raw_chunks().stream();
     let events = events.collect().await;
     assert_eq!(tags(&events).last(), Some(&"message_completed"));
+}
+
+/// L248: the token fires when the calls of an answer are known and not yet begun.
+#[tokio::test]
+async fn l248_a_stop_between_the_answer_and_its_calls() {
+    let token = CancelToken::new();
+    let fake = Fake::new().always(call("a"));
+    let engine = builder(&fake)
+        .provider(Lingers(fake.clone(), AtEnd::Cancels(token.clone())))
+        .build()
+        .expect("valid");
+    let chat = engine.chat("hi").with_raw_chunks().cancel(token);
+    let result = chat.await.expect("a result");
+    assert_eq!(result.halted_reason, HaltReason::Cancelled);
+    let content = result.steps[0].tool_results.get(0).expect("one").text();
+    assert!(content.contains("\"cancelled\""), "{content}");
+}
+
+/// L271: who is asked hears of it when nobody waits for the answer any more.
+#[tokio::test]
+async fn l271_dropping_fires_the_token_of_the_model_call() {
+    struct Keeps(Fake, Arc<std::sync::Mutex<Option<CancelToken>>>);
+
+    impl Adapter for Keeps {
+        fn provider(&self) -> &ProviderName {
+            self.0.provider()
+        }
+
+        fn key_use(&self) -> KeyUse {
+            KeyUse::Never
+        }
+
+        fn stream(&self, call: ModelCall) -> BoxStream<'static, Event> {
+            *self.1.lock().unwrap() = Some(call.cancel.clone());
+            self.0.stream(call)
+        }
+    }
+
+    let fake = Fake::new().always(Script::new().chunks(["a", "b"]));
+    let kept = Arc::default();
+    let provider = Keeps(fake.clone(), Arc::clone(&kept));
+    let engine = builder(&fake).provider(provider).build().expect("valid");
+    for mut events in [engine.chat("hi").stream(), engine.generate("hi").stream()] {
+        until(&mut events, "text_delta").await;
+        let token = kept.lock().unwrap().take().expect("a call");
+        assert!(!token.is_cancelled());
+        drop(events);
+        assert!(token.is_cancelled());
+    }
 }
 
 /// A consumer that takes its time is not a provider that stalls.

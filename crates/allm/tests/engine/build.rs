@@ -144,3 +144,28 @@ async fn l31_a_level_without_a_context_does_not_count() {
         assert_eq!(step.tool_results.get(0).expect("one").text(), expected);
     }
 }
+
+/// The session's id is the key of a prompt cache that has none, and only of one.
+#[tokio::test]
+async fn the_key_of_a_prompt_cache() {
+    let fake = Fake::new().always(text("x"));
+    let engine = engine(&fake);
+    let session = || allm::SessionId::new("s-1").expect("valid");
+    for (own, expected) in [(None, "s-1"), (Some("own".to_owned()), "own")] {
+        let cache = allm::PromptCache {
+            key: own,
+            ..allm::PromptCache::default()
+        };
+        let call = engine.generate("hi").prompt_cache(cache);
+        let _ = call.session_id(session()).await.expect("an answer");
+        let sent = fake.last_request().expect("a request");
+        let key = sent
+            .prompt_cache
+            .as_ref()
+            .and_then(|cache| cache.key.clone());
+        assert_eq!(key.as_deref(), Some(expected));
+    }
+    let _ = engine.generate("hi").session_id(session()).await;
+    let sent = fake.last_request().expect("a request");
+    assert_eq!(sent.prompt_cache, None);
+}

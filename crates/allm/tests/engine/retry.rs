@@ -204,3 +204,23 @@ async fn c127_cancelling_during_a_wait() {
         fake.assert_calls(1);
     }
 }
+
+/// C114: the jitter is drawn, and never longer than said.
+#[tokio::test(start_paused = true)]
+async fn c114_the_jitter_is_drawn_anew() {
+    let jitter = Duration::from_secs(3600);
+    let policy = RetryPolicy {
+        jitter,
+        ..waits(Duration::ZERO)
+    };
+    let mut taken = Vec::new();
+    for _ in 0..2 {
+        let fake = Fake::new().reply(busy()).reply(text("x"));
+        let begun = Instant::now();
+        let call = engine(&fake).generate("hi").retry(policy.clone());
+        let _ = call.await.expect("an answer");
+        taken.push(begun.elapsed());
+    }
+    assert!(taken.iter().all(|wait| *wait <= jitter), "{taken:?}");
+    assert_ne!(taken[0], taken[1]);
+}
