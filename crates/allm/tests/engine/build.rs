@@ -152,8 +152,10 @@ async fn the_key_of_a_prompt_cache() {
     let engine = engine(&fake);
     let session = || allm::SessionId::new("s-1").expect("valid");
     for (own, expected) in [(None, "s-1"), (Some("own".to_owned()), "own")] {
-        let mut cache = allm::PromptCache::default();
-        cache.key = own;
+        let cache = allm::PromptCache {
+            key: own,
+            ..allm::PromptCache::default()
+        };
         let call = engine.generate("hi").prompt_cache(cache);
         let _ = call.session_id(session()).await.expect("an answer");
         let sent = fake.last_request().expect("a request");

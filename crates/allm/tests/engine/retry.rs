@@ -224,16 +224,3 @@ async fn c114_the_jitter_is_drawn_anew() {
     assert!(taken.iter().all(|wait| *wait <= jitter), "{taken:?}");
     assert_ne!(taken[0], taken[1]);
 }
-
-/// C113: the last failure says whose it is.
-#[tokio::test(start_paused = true)]
-async fn c113_a_refusal_names_its_call() {
-    let fake = Fake::new().always(busy());
-    let call = engine(&fake).generate("hi").request_id("r-7");
-    let error = call.await.expect_err("refused");
-    let allm::Error::Adapter(error) = error else {
-        panic!("{error:?}")
-    };
-    assert_eq!(error.request_id, Some("r-7".into()));
-    assert_eq!(error.attempts, Some(3));
-}
