@@ -92,7 +92,7 @@ pub use allm_core::*;
 pub use allm_macros::tool;
 pub use chat::{Chat, EventStream, Generate, Input, Step};
 pub use engine::keys::{DotEnv, EnvironmentKeys};
-pub use engine::retry::RetryPolicy;
+pub use engine::retry::{RetryOn, RetryPolicy};
 pub use engine::settings::{Setting, Toggle};
 pub use engine::{Engine, EngineBuilder};
 pub use handler_context::ToolContextExt;

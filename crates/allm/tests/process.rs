@@ -147,7 +147,7 @@ async fn a_program_is_told_what_it_needs() {
         "name": "t",
         "arguments": {"x": [1]},
         "call_id": "c0",
-        "idempotency_key": allm::idempotency_key(b"s-1", 0, 0, "t", &arguments),
+        "idempotency_key": allm::idempotency_key(b"r-1", 0, 0, "t", &arguments),
         "session_id": "s-1",
         "request_id": "r-1",
     });

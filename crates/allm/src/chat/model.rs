@@ -10,7 +10,7 @@ use allm_core::{
     ApiKey, BoxFuture, BoxStream, CancelToken, Error, Event, Fold, KeyRequest, Redactor, Request,
     Response, StreamError, StreamReason,
 };
-use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout, timeout_at};
 
 use crate::engine::plan::Plan;
 use crate::engine::settings::Toggle;
@@ -304,7 +304,7 @@ impl Limits {
                 let reason = if self.deadline.is_some_and(|deadline| now >= deadline) {
                     StreamError::new(StreamReason::Timeout, "the call's deadline passed")
                 } else {
-                    StreamError::new(StreamReason::Stalled, "no event came in time")
+                    stalled()
                 };
                 return Poll::Ready(reason);
             }
@@ -410,7 +410,13 @@ async fn once(
         deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     call.cancel = cancel.clone();
     let mut stream = plan.adapter.stream(call);
-    match std::future::poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+    let first = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx));
+    let first = match plan.timeouts.stall {
+        None => first.await,
+        // Whatever the adapter does about its own limits.
+        Some(stall) => timeout(stall, first).await.map_err(|_| stalled())?,
+    };
+    match first {
         Some(Event::Error(mut event)) => {
             known(secrets).clean_failure(&mut event.error);
             Err(Error::from(event.error))
@@ -432,6 +438,10 @@ pub(crate) fn redactor_of(key: Option<&ApiKey>) -> Redactor {
         Some(key) => redactor.with_key(key),
         None => redactor,
     }
+}
+
+fn stalled() -> StreamError {
+    StreamError::new(StreamReason::Stalled, "no event came in time")
 }
 
 fn out_of_time(plan: &Plan) -> Error {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use allm_core::{Error, StreamReason};
+use allm_core::{AdapterReason, Error, StreamReason};
 
 use super::settings::Toggle;
 
@@ -17,8 +17,60 @@ pub struct RetryPolicy {
     pub max_delay: Duration,
     /// Up to this much is added at random.
     pub jitter: Duration,
+    /// What is tried again.
+    pub retry_on: Vec<RetryOn>,
     /// Whether the server's own delay counts.
     pub respect_retry_after: Toggle,
+}
+
+/// A failure that may pass: the same call may succeed later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RetryOn {
+    /// `rate_limited`.
+    RateLimited,
+    /// `provider_unavailable`.
+    ProviderUnavailable,
+    /// `timeout`.
+    Timeout,
+    /// `network_error`.
+    NetworkError,
+    /// `interrupted`.
+    Interrupted,
+    /// `stalled`.
+    Stalled,
+}
+
+impl RetryOn {
+    /// All that may pass, which is what is tried again if nothing else is said.
+    pub const ALL: &'static [Self] = &[
+        Self::RateLimited,
+        Self::ProviderUnavailable,
+        Self::Timeout,
+        Self::NetworkError,
+        Self::Interrupted,
+        Self::Stalled,
+    ];
+
+    /// What kind of failure an error is; `None` if it does not pass.
+    fn of(error: &Error) -> Option<Self> {
+        Some(match error {
+            Error::Adapter(error) => match error.reason {
+                AdapterReason::RateLimited => Self::RateLimited,
+                AdapterReason::ProviderUnavailable => Self::ProviderUnavailable,
+                AdapterReason::Timeout => Self::Timeout,
+                AdapterReason::NetworkError => Self::NetworkError,
+                _ => return None,
+            },
+            Error::Stream(error) => match error.reason {
+                StreamReason::Interrupted => Self::Interrupted,
+                StreamReason::Stalled => Self::Stalled,
+                StreamReason::Timeout => Self::Timeout,
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
 }
 
 impl Default for RetryPolicy {
@@ -28,6 +80,7 @@ impl Default for RetryPolicy {
             base_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(30),
             jitter: Duration::from_millis(250),
+            retry_on: RetryOn::ALL.to_vec(),
             respect_retry_after: Toggle::On,
         }
     }
@@ -47,7 +100,7 @@ impl RetryPolicy {
     ///
     /// `random` is in `[0, 1)` and chooses the jitter.
     pub(crate) fn delay(&self, attempts: u32, error: &Error, random: f64) -> Option<Duration> {
-        if attempts >= self.max_attempts.max(1) || !may_retry(error) {
+        if attempts >= self.max_attempts.max(1) || !self.may_retry(error) {
             return None;
         }
         let doubled = 2_u32.saturating_pow(attempts.saturating_sub(1));
@@ -58,27 +111,21 @@ impl RetryPolicy {
         let delay = asked.unwrap_or(own).min(self.max_delay);
         Some(delay.saturating_add(self.jitter.mul_f64(random.clamp(0.0, 1.0))))
     }
-}
 
-/// Whether the same call may succeed later. The server's own word beats the reason, but for authentication.
-fn may_retry(error: &Error) -> bool {
-    match error {
-        Error::Adapter(error) => {
-            let said = error
-                .details
-                .get("should_retry")
-                .and_then(serde_json::Value::as_bool);
-            let final_status = matches!(error.status, Some(401 | 403));
-            match said {
-                Some(said) => said && !final_status,
-                None => error.reason.is_retryable(),
-            }
+    /// Whether the same call may succeed later. The server's own word beats the reason, but for authentication.
+    fn may_retry(&self, error: &Error) -> bool {
+        let listed = RetryOn::of(error).is_some_and(|kind| self.retry_on.contains(&kind));
+        let Error::Adapter(error) = error else {
+            return listed;
+        };
+        let said = error
+            .details
+            .get("should_retry")
+            .and_then(serde_json::Value::as_bool);
+        match said {
+            Some(said) => said && !matches!(error.status, Some(401 | 403)),
+            None => listed,
         }
-        Error::Stream(error) => matches!(
-            error.reason,
-            StreamReason::Interrupted | StreamReason::Stalled | StreamReason::Timeout
-        ),
-        _ => false,
     }
 }
 
@@ -157,6 +204,39 @@ mod tests {
         assert!(policy.delay(1, &allowed.clone().into(), 0.0).is_some());
         allowed.status = Some(401);
         assert_eq!(policy.delay(1, &allowed.into(), 0.0), None);
+    }
+
+    /// Each kind alone: it is tried again, and nothing else is.
+    #[test]
+    fn only_what_is_listed_is_tried_again() {
+        for (kind, retried) in RetryOn::ALL.iter().zip(RETRIED) {
+            let policy = RetryPolicy {
+                retry_on: vec![*kind],
+                ..RetryPolicy::default()
+            };
+            for reason in RETRIED {
+                let error = Error::from(AdapterError::new("p", reason, ""));
+                assert_eq!(
+                    policy.delay(1, &error, 0.0).is_some(),
+                    reason == retried,
+                    "{reason}"
+                );
+            }
+        }
+        for (kind, reason) in [
+            (RetryOn::Interrupted, StreamReason::Interrupted),
+            (RetryOn::Stalled, StreamReason::Stalled),
+            (RetryOn::Timeout, StreamReason::Timeout),
+        ] {
+            let error = Error::from(allm_core::StreamError::new(reason, ""));
+            for listed in RetryOn::ALL {
+                let policy = RetryPolicy {
+                    retry_on: vec![*listed],
+                    ..RetryPolicy::default()
+                };
+                assert_eq!(policy.delay(1, &error, 0.0).is_some(), *listed == kind);
+            }
+        }
     }
 
     #[test]

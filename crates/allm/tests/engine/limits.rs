@@ -130,6 +130,47 @@ async fn c134_what_is_left_of_the_deadline_is_what_an_attempt_has() {
     assert_eq!(*told.lock().unwrap(), [Some(TEN), Some(seconds(7))]);
 }
 
+/// An adapter that minds no limit of its own does not keep a call waiting for ever.
+#[tokio::test(start_paused = true)]
+async fn a_stall_before_the_first_event() {
+    use allm::{Adapter, BoxStream, ModelCall, ProviderName};
+
+    struct Silent(ProviderName);
+
+    impl Adapter for Silent {
+        fn provider(&self) -> &ProviderName {
+            &self.0
+        }
+        fn key_use(&self) -> KeyUse {
+            KeyUse::Never
+        }
+        fn stream(&self, _: ModelCall) -> BoxStream<'static, Event> {
+            struct Never;
+            impl futures_core::Stream for Never {
+                type Item = Event;
+                fn poll_next(
+                    self: std::pin::Pin<&mut Self>,
+                    _: &mut std::task::Context<'_>,
+                ) -> std::task::Poll<Option<Event>> {
+                    std::task::Poll::Pending
+                }
+            }
+            Box::pin(Never)
+        }
+    }
+
+    let engine = allm::Engine::builder()
+        .provider(Silent("silent".into()))
+        .model("silent:x")
+        .retry(RetryPolicy::none())
+        .build()
+        .expect("valid");
+    let began = Instant::now();
+    let error = engine.generate("hi").await.expect_err("silent");
+    assert_eq!(error.reason(), "stalled");
+    assert_eq!(began.elapsed(), seconds(600));
+}
+
 /// C137, before and after the first content, streamed and awaited.
 #[tokio::test(start_paused = true)]
 async fn c137_cancelling_is_told_as_cancelled() {

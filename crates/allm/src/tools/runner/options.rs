@@ -151,8 +151,9 @@ impl ToolRunOptions {
         faults.positive("deadline", self.deadline);
         faults.finish()?;
         let key_owner = match (settings.session_id.get(), settings.request_id.get()) {
-            (Some(session), _) => session.as_str().into(),
-            (None, Some(request)) => request.as_str().into(),
+            // A session may have several runs, and their turns begin anew.
+            (_, Some(request)) => request.as_str().into(),
+            (Some(session), None) => session.as_str().into(),
             (None, None) => nobody()?,
         };
         Ok(Resolved {
