@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cancel::CancelToken;
 use crate::capability::Capabilities;
 use crate::data::{Event, ModelRef, ProviderName, Request, RequestId, SessionId, TenantId};
-use crate::error::ValidationError;
+use crate::error::{EngineError, ValidationError};
 use crate::future::BoxStream;
 use crate::keys::{ApiKey, KeySource};
 use crate::timeouts::Timeouts;
@@ -83,6 +83,8 @@ pub struct ModelCall {
     pub tenant: Option<TenantId>,
     /// The session that the call is for. Alone it never turns caching on; with caching on and no key it is the key.
     pub session_id: Option<SessionId>,
+    /// The wire that the call asks for, by its name, where the provider has several; `None` = the provider decides.
+    pub wire: Option<String>,
     /// Headers of the call; each replaces the configured one of its name.
     pub headers: Vec<(String, String)>,
     /// Query parameters of the call; each replaces the configured one of its name.
@@ -112,6 +114,7 @@ impl ModelCall {
             key: None,
             tenant: None,
             session_id: None,
+            wire: None,
             headers: Vec::new(),
             query: Vec::new(),
             timeouts: Timeouts::default(),
@@ -136,6 +139,7 @@ impl fmt::Debug for ModelCall {
             .field("key", &self.key)
             .field("tenant", &self.tenant)
             .field("session_id", &self.session_id)
+            .field("wire", &self.wire)
             .field("headers", &names(&self.headers))
             .field("query", &names(&self.query))
             .field("timeouts", &self.timeouts)
@@ -155,6 +159,15 @@ impl fmt::Debug for ModelCall {
 pub trait Adapter: Send + Sync {
     /// The provider's name, as in the part of a model string before the colon.
     fn provider(&self) -> &ProviderName;
+
+    /// What is wrong with how the provider was configured; asked when an engine is built, without any I/O.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_config` and the like, naming what is wrong and what to do.
+    fn check_config(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     /// What is known of a model without asking anybody. What is unknown never refuses a call.
     fn capabilities(&self, model: &str) -> Capabilities {

@@ -186,6 +186,7 @@ impl EngineBuilder {
             parts.providers.resolve(&model)?;
         }
         parts.settings.timeouts().check()?;
+        parts.providers.check()?;
         let (tools, _) = parts.settings.tools.split();
         let compiled = parts.tools.compile(&tools);
         parts.tools = compiled.map_err(plan::as_config_error)?;

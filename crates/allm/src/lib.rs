@@ -85,6 +85,8 @@ mod random;
 mod response_format;
 pub mod telemetry;
 mod tools;
+#[cfg(feature = "http")]
+mod wire;
 
 pub use allm_core::run::UnknownTools;
 pub use allm_core::*;
@@ -97,6 +99,8 @@ pub use engine::settings::{Setting, Toggle};
 pub use engine::{Engine, EngineBuilder};
 pub use handler_context::ToolContextExt;
 pub use into_tool::IntoTool;
+#[cfg(feature = "http")]
+pub use providers::connection::Auth;
 pub use providers::fake::{Fake, FakeCall, FakeOutcome, Script, ScriptFault, ScriptFaultReason};
 pub use response_format::response_format;
 pub use tools::{

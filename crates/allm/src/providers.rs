@@ -1,3 +1,7 @@
 //! Providers: who answers.
 
+#[cfg(feature = "http")]
+pub(crate) mod connection;
 pub(crate) mod fake;
+#[cfg(feature = "http")]
+pub(crate) mod translate;

@@ -60,6 +60,8 @@ reasons! {
         OutOfRange => "out_of_range",
         /// Zero.
         MustBePositive => "must_be_positive",
+        /// Not more than the thinking may take.
+        BelowReasoningBudget => "below_reasoning_budget",
         /// A call without an answer.
         UnansweredToolCall => "unanswered_tool_call",
         /// An answer without a call.
@@ -104,6 +106,8 @@ reasons! {
         ReasoningUnsupported => "reasoning_unsupported",
         /// More than the model gives.
         ExceedsModelLimit => "exceeds_model_limit",
+        /// Less than the provider takes.
+        BelowProviderMinimum => "below_provider_minimum",
         /// The model cannot take tools and a schema in one call.
         NeedsFinalizePass => "needs_finalize_pass",
         /// The wire has no such option.

@@ -11,8 +11,13 @@ pub(crate) struct Providers {
     default: Option<ProviderName>,
 }
 
-/// Providers that this library knows and whose cargo feature may be off.
-const FEATURES: &[(&str, &str)] = &[];
+/// Providers that this library knows, their cargo feature, and whether it is on.
+const FEATURES: &[(&str, &str, bool)] = &[
+    ("openai", "openai", cfg!(feature = "openai")),
+    ("azure", "openai", cfg!(feature = "openai")),
+    ("anthropic", "anthropic", cfg!(feature = "anthropic")),
+    ("gemini", "gemini", cfg!(feature = "gemini")),
+];
 
 /// Names that are a provider's for sure, and so not the beginning of a local model's name.
 const KNOWN: &[&str] = &[
@@ -42,6 +47,13 @@ impl Providers {
             Some(known) => *known = provider,
             None => self.list.push(provider),
         }
+    }
+
+    /// What is wrong with how a provider was configured.
+    pub(crate) fn check(&self) -> Result<(), EngineError> {
+        self.list
+            .iter()
+            .try_for_each(|provider| provider.check_config())
     }
 
     pub(crate) fn set_default(&mut self, name: ProviderName) {
@@ -93,7 +105,8 @@ impl Providers {
 
     fn unknown(&self, model: &ModelRef) -> EngineError {
         let name = model.provider.as_str();
-        if let Some((_, feature)) = FEATURES.iter().find(|(provider, _)| *provider == name) {
+        let disabled = |(provider, _, on): &&(&str, &str, bool)| *provider == name && !on;
+        if let Some((_, feature, _)) = FEATURES.iter().find(disabled) {
             let message = format!("the provider `{name}` needs the cargo feature `{feature}`");
             return EngineError {
                 provider: Some(model.provider.clone()),

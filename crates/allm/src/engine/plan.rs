@@ -148,6 +148,7 @@ impl Plan {
         call.attempt = attempt;
         call.tenant = settings.tenant.get();
         call.session_id = settings.session_id.get();
+        call.wire = settings.wire.get();
         call.headers = pairs(&settings.headers);
         call.query = pairs(&settings.query);
         call.timeouts = self.timeouts;

@@ -69,6 +69,8 @@ macro_rules! setters {
             retry(crate::RetryPolicy);
             /// The tenant, for key sources.
             tenant(impl Into<allm_core::TenantId>);
+            /// The wire that is spoken, by its name, where a provider has several: `openai.responses` or `openai.chat`.
+            wire(impl Into<String>);
             /// Whether telemetry records content, after redaction.
             capture_content(crate::Toggle);
             /// Whether the provider's body is kept in the response.

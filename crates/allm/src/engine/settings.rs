@@ -144,6 +144,8 @@ settings! {
     api_key, ApiKey: ApiKey;
     /// The tenant, for key sources.
     tenant, Tenant: TenantId;
+    /// The wire, where a provider has several.
+    wire, Wire: String;
     /// A value for handlers.
     context, Context: AnyValue;
     /// The session, for handlers and prompt caches.

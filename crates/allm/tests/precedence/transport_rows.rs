@@ -109,6 +109,14 @@ pub(crate) fn rows() -> Vec<Row> {
             },
         },
         row! {
+            Wire in Text, wire(|i| 3: ["w-0", "w-1", "w-2"][i]), on [engine generate step chat],
+            observe: |seen| given(seen, |call| or_none(call.wire.as_ref())),
+            expected: |said| match said {
+                Some(Said::Value(i)) => format!("w-{i}"),
+                Some(Said::Off) | None => "none".to_owned(),
+            },
+        },
+        row! {
             SessionId in Text, session_id(|i| 3: SessionId::new(format!("s-{i}")).unwrap()),
             on [generate step chat],
             observe: |seen| given(seen, |call| or_none(call.session_id.as_ref().map(|s| s.as_str()))),

@@ -1,0 +1,186 @@
+//! Ids of calls as a wire accepts them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use allm_core::{Hash, Messages};
+
+/// Which ids a wire accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IdRule {
+    /// Any text of 1 to this many characters.
+    Any {
+        /// The longest.
+        max: usize,
+    },
+    /// 1 to this many of `A-Z a-z 0-9 _ -`.
+    Word {
+        /// The longest.
+        max: usize,
+    },
+    /// Exactly this many of `A-Z a-z 0-9`.
+    Alphanumeric {
+        /// How many.
+        length: usize,
+    },
+}
+
+/// How long a replacement is where the wire leaves that open.
+const REPLACEMENT: usize = 32;
+/// How often another replacement is tried. Only a rule that has hardly any ids needs more than two.
+const TRIES: usize = 1000;
+
+impl IdRule {
+    /// Whether an id may travel as it is.
+    pub(crate) fn accepts(self, id: &str) -> bool {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        match self {
+            Self::Any { max } => !id.is_empty() && id.chars().count() <= max,
+            Self::Word { max } => !id.is_empty() && id.len() <= max && id.chars().all(word),
+            Self::Alphanumeric { length } => {
+                id.len() == length && id.chars().all(|c| c.is_ascii_alphanumeric())
+            }
+        }
+    }
+
+    fn length(self) -> usize {
+        match self {
+            Self::Any { max } | Self::Word { max } => REPLACEMENT.min(max),
+            Self::Alphanumeric { length } => length,
+        }
+    }
+}
+
+/// The ids of one request: what each is called on the wire.
+#[derive(Debug)]
+pub(crate) struct Ids<'a> {
+    replaced: BTreeMap<&'a str, String>,
+}
+
+impl<'a> Ids<'a> {
+    /// All ids of a conversation. Different ids stay different.
+    pub(crate) fn of(messages: &'a Messages, rule: IdRule) -> Self {
+        let ids = || {
+            messages.iter().flat_map(|message| {
+                let calls = message.tool_calls.iter().map(|call| call.id.as_str());
+                calls.chain(message.tool_call_id.as_ref().map(|id| id.as_str()))
+            })
+        };
+        let mut taken: BTreeSet<String> = BTreeSet::new();
+        if ids().all(|id| rule.accepts(id)) {
+            return Self {
+                replaced: BTreeMap::new(),
+            };
+        }
+        taken.extend(ids().filter(|id| rule.accepts(id)).map(str::to_owned));
+        let mut replaced = BTreeMap::new();
+        for id in ids().filter(|id| !rule.accepts(id)) {
+            if replaced.contains_key(id) {
+                continue;
+            }
+            let mut hash = Hash::of_bytes(id.as_bytes());
+            let mut text = spelled(&hash, rule.length());
+            for _ in 0..TRIES {
+                if !taken.contains(&text) {
+                    break;
+                }
+                hash = Hash::of(&hash, id.as_bytes());
+                text = spelled(&hash, rule.length());
+            }
+            taken.insert(text.clone());
+            replaced.insert(id, text);
+        }
+        Self { replaced }
+    }
+
+    /// What an id is called on the wire.
+    pub(crate) fn get<'b>(&'b self, id: &'b str) -> &'b str {
+        self.replaced.get(id).map_or(id, String::as_str)
+    }
+}
+
+/// A hash in letters and digits.
+fn spelled(hash: &Hash, length: usize) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut text = String::with_capacity(length);
+    let mut bytes = *hash;
+    while text.len() < length {
+        for byte in bytes.as_bytes() {
+            // The few values that would make some digits likelier are left out.
+            if let Some(digit) = DIGITS.get(usize::from(*byte) % 64)
+                && text.len() < length
+            {
+                text.push(char::from(*digit));
+            }
+        }
+        bytes = Hash::of(&bytes, &[]);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use allm_core::{Message, ToolCall};
+
+    use super::*;
+
+    const ANTHROPIC: IdRule = IdRule::Word { max: 64 };
+    const CHAT: IdRule = IdRule::Any { max: 40 };
+    const MISTRAL: IdRule = IdRule::Alphanumeric { length: 9 };
+
+    fn messages(ids: &[&str]) -> Messages {
+        let calls = ids.iter().map(|id| ToolCall::new(*id, "x", "{}")).collect();
+        let mut messages = vec![Message::assistant("").with_tool_calls(calls)];
+        messages.extend(ids.iter().map(|id| Message::tool_result(*id, "")));
+        messages.into()
+    }
+
+    #[test]
+    fn p103_what_a_wire_refuses_is_replaced() {
+        let messages = messages(&["functions.add:0", "functions.add:1", "call_1"]);
+        let ids = Ids::of(&messages, ANTHROPIC);
+        let (first, second) = (ids.get("functions.add:0"), ids.get("functions.add:1"));
+        assert_ne!(first, second);
+        for id in [first, second] {
+            assert!(ANTHROPIC.accepts(id), "{id}");
+        }
+        assert_eq!(ids.get("call_1"), "call_1");
+        let ids = Ids::of(&messages, CHAT);
+        assert_eq!(ids.get("functions.add:0"), "functions.add:0");
+    }
+
+    #[test]
+    fn p104_too_long_and_of_nine() {
+        let long = "a".repeat(70);
+        let messages = messages(&[&long, "abcdefgh1", "allm-1-0"]);
+        for rule in [CHAT, IdRule::Any { max: 64 }] {
+            let ids = Ids::of(&messages, rule);
+            assert!(rule.accepts(ids.get(&long)));
+            assert_eq!(ids.get("allm-1-0"), "allm-1-0");
+        }
+        let ids = Ids::of(&messages, MISTRAL);
+        assert_eq!(ids.get("abcdefgh1"), "abcdefgh1");
+        assert!(MISTRAL.accepts(ids.get(&long)));
+        assert!(MISTRAL.accepts(ids.get("allm-1-0")));
+        assert!(IdRule::Any { max: 3 }.accepts("äöü"));
+    }
+
+    /// An id that looks like the replacement of another one is not taken twice.
+    #[test]
+    fn replacements_do_not_collide() {
+        let alone = messages(&["a.b"]);
+        let first = Ids::of(&alone, MISTRAL).get("a.b").to_owned();
+        let both = messages(&["a.b", &first]);
+        let ids = Ids::of(&both, MISTRAL);
+        assert_eq!(ids.get(&first), first);
+        assert_ne!(ids.get("a.b"), first);
+        assert!(MISTRAL.accepts(ids.get("a.b")));
+        // One character leaves 62 replacements for 60 ids.
+        let names: Vec<String> = (0..60).map(|n| format!("id-{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let many = messages(&names);
+        let ids = Ids::of(&many, IdRule::Alphanumeric { length: 1 });
+        let set: BTreeSet<&str> = names.iter().map(|name| ids.get(name)).collect();
+        assert_eq!(set.len(), 60);
+    }
+}

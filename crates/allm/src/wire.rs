@@ -1,0 +1,13 @@
+//! What providers over HTTP share. It knows no provider.
+
+pub(crate) mod answer;
+pub(crate) mod body;
+pub(crate) mod classify;
+pub(crate) mod client;
+pub(crate) mod decode;
+pub(crate) mod exchange;
+pub(crate) mod headers;
+pub(crate) mod lenient;
+pub(crate) mod sse;
+#[cfg(test)]
+pub(crate) mod testing;

@@ -1,0 +1,214 @@
+//! The calls of an answer.
+
+use allm_core::{
+    Event, Opaque, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallId, ToolCallStarted,
+};
+use bytestring::ByteString;
+
+use super::Answer;
+
+/// Which call of an answer, by the order of first sight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallAt(pub(super) usize);
+
+/// A call of the answer.
+pub(super) struct CallSlot {
+    pub(super) place: u64,
+    id: Option<ToolCallId>,
+    name: String,
+    arguments: String,
+    opaque: Option<Opaque>,
+    /// Pieces that wait until the call can be announced.
+    held: Vec<ByteString>,
+    announced: bool,
+    /// Whether the wire said that it is whole.
+    complete: bool,
+    /// Whether it was told as completed.
+    told: bool,
+}
+
+impl CallSlot {
+    fn id(&self) -> ToolCallId {
+        self.id.clone().unwrap_or_else(|| "".into())
+    }
+
+    /// The call as it stands, with so many content parts before it.
+    pub(super) fn to_call(&self, at: Option<u32>) -> ToolCall {
+        let (id, name, arguments) = (self.id(), self.name.clone(), self.arguments.clone());
+        let mut call = if self.complete {
+            ToolCall::new(id, name, arguments)
+        } else {
+            ToolCall::cut_off(id, name, arguments)
+        };
+        call.wire_id = self.id.as_ref().map(|id| id.as_str().to_owned());
+        call.at = at;
+        call.opaque.clone_from(&self.opaque);
+        call
+    }
+}
+
+impl Answer {
+    /// Opens a call. `place` orders parts and calls where the wire numbers them.
+    pub(crate) fn call(&mut self, place: Option<u64>) -> CallAt {
+        self.begin();
+        let place = self.place(place);
+        self.calls.push(CallSlot {
+            place,
+            id: None,
+            name: String::new(),
+            arguments: String::new(),
+            opaque: None,
+            held: Vec::new(),
+            announced: false,
+            complete: false,
+            told: false,
+        });
+        CallAt(self.calls.len() - 1)
+    }
+
+    /// The call's id; the first that is not empty counts.
+    pub(crate) fn call_id(&mut self, at: CallAt, id: &str) {
+        if let Some(slot) = self.calls.get_mut(at.0)
+            && slot.id.is_none()
+            && !id.is_empty()
+        {
+            slot.id = Some(id.into());
+            self.announce(at, false);
+        }
+    }
+
+    /// No id will come: the call is announced without one.
+    pub(crate) fn call_without_id(&mut self, at: CallAt) {
+        self.announce(at, true);
+    }
+
+    /// The tool's name; the first that is not empty counts.
+    pub(crate) fn call_name(&mut self, at: CallAt, name: &str) {
+        if let Some(slot) = self.calls.get_mut(at.0)
+            && slot.name.is_empty()
+        {
+            name.clone_into(&mut slot.name);
+            self.announce(at, false);
+        }
+    }
+
+    pub(crate) fn call_id_of(&self, at: CallAt) -> Option<&str> {
+        self.calls.get(at.0)?.id.as_ref().map(|id| id.as_str())
+    }
+
+    /// What the call has of arguments so far.
+    pub(crate) fn arguments_of(&self, at: CallAt) -> &str {
+        self.calls.get(at.0).map_or("", |slot| &slot.arguments)
+    }
+
+    /// A piece of the argument text. Empty pieces are nothing.
+    pub(crate) fn arguments(&mut self, at: CallAt, delta: ByteString) {
+        let Some(slot) = self.calls.get_mut(at.0) else {
+            return;
+        };
+        if delta.is_empty() || slot.complete {
+            return;
+        }
+        slot.arguments.push_str(&delta);
+        if slot.announced {
+            let event = ToolCallDelta {
+                index: index(at),
+                id: slot.id(),
+                arguments_delta: delta,
+            };
+            self.events.push_back(Event::ToolCallDelta(event));
+        } else {
+            slot.held.push(delta);
+        }
+    }
+
+    /// The whole argument text, which beats the pieces; what goes beyond them is a last piece.
+    pub(crate) fn settle_arguments(&mut self, at: CallAt, whole: &str) {
+        let so_far = self.arguments_of(at);
+        if let Some(rest) = whole.strip_prefix(so_far) {
+            let rest = ByteString::from(rest);
+            return self.arguments(at, rest);
+        }
+        if let Some(slot) = self.calls.get_mut(at.0) {
+            whole.clone_into(&mut slot.arguments);
+        }
+    }
+
+    /// What the provider wants back with a call.
+    pub(crate) fn call_opaque(&mut self, at: CallAt, opaque: Opaque) {
+        if let Some(slot) = self.calls.get_mut(at.0) {
+            slot.opaque = Some(opaque);
+        }
+    }
+
+    /// The call is whole.
+    pub(crate) fn complete_call(&mut self, at: CallAt) {
+        if let Some(slot) = self.calls.get_mut(at.0) {
+            slot.complete = true;
+            self.tell_call(at);
+        }
+    }
+
+    /// At the end of the answer: a call that the wire left open is whole, unless the answer was cut.
+    pub(super) fn close_call(&mut self, at: CallAt, cut: bool) {
+        let Some(slot) = self.calls.get_mut(at.0) else {
+            return;
+        };
+        if !slot.complete && !cut {
+            slot.complete = true;
+        }
+        self.tell_call(at);
+    }
+
+    /// Announces a call when its name and id are known, or at the latest when it ends.
+    fn announce(&mut self, at: CallAt, at_last: bool) {
+        let Some(slot) = self.calls.get_mut(at.0) else {
+            return;
+        };
+        let known = !slot.name.is_empty() && slot.id.is_some();
+        if slot.announced || !(known || at_last) {
+            return;
+        }
+        slot.announced = true;
+        let (index, id) = (index(at), slot.id());
+        self.events
+            .push_back(Event::ToolCallStarted(ToolCallStarted {
+                index,
+                id: id.clone(),
+                name: slot.name.clone(),
+            }));
+        for arguments_delta in std::mem::take(&mut slot.held) {
+            self.events.push_back(Event::ToolCallDelta(ToolCallDelta {
+                index,
+                id: id.clone(),
+                arguments_delta,
+            }));
+        }
+    }
+
+    fn tell_call(&mut self, at: CallAt) {
+        self.announce(at, true);
+        let Some(slot) = self.calls.get_mut(at.0) else {
+            return;
+        };
+        if slot.told || !slot.complete {
+            return;
+        }
+        slot.told = true;
+        let call = slot.to_call(None);
+        let event = ToolCallCompleted {
+            index: index(at),
+            id: call.id,
+            name: call.name,
+            arguments: call.arguments,
+            raw_arguments: call.raw_arguments,
+            metadata: call.metadata,
+        };
+        self.events
+            .push_back(Event::ToolCallCompleted(Box::new(event)));
+    }
+}
+
+fn index(at: CallAt) -> u32 {
+    u32::try_from(at.0).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,158 @@
+//! Connections: pooled, over TLS where the address says so, through the proxy that the environment names.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Uri;
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+type BoxError = Box<dyn StdError + Send + Sync>;
+type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
+pub(crate) type HttpClient = Client<Limited, Full<Bytes>>;
+
+/// The clients of one provider configuration: one for each limit of connecting, which belongs to a client and not to a
+/// call. There is hardly ever more than one.
+#[derive(Clone, Default)]
+pub(crate) struct Clients(Arc<Mutex<Vec<ByLimit>>>);
+
+type ByLimit = (Option<Duration>, HttpClient);
+
+impl Clients {
+    /// The client whose connections have this limit.
+    pub(crate) fn get(&self, connect: Option<Duration>) -> Result<HttpClient, NoRoots> {
+        let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, client)) = clients.iter().find(|(limit, _)| *limit == connect) {
+            return Ok(client.clone());
+        }
+        let client = client(connect)?;
+        clients.push((connect, client.clone()));
+        Ok(client)
+    }
+}
+
+impl fmt::Debug for Clients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clients")
+    }
+}
+
+/// The system has no certificates to check servers by.
+#[derive(Debug)]
+pub(crate) struct NoRoots;
+
+fn client(limit: Option<Duration>) -> Result<HttpClient, NoRoots> {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_nodelay(true);
+    let way = Way {
+        http,
+        proxies: Arc::new(Matcher::from_env()),
+    };
+    let tls = HttpsConnectorBuilder::new()
+        .with_native_roots()
+        .map_err(|_| NoRoots)?
+        .https_or_http()
+        .enable_all_versions()
+        .wrap_connector(way);
+    let limited = Limited { tls, limit };
+    Ok(Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(Duration::from_secs(90))
+        .build(limited))
+}
+
+/// The way to a host: straight, or through a tunnel of a proxy.
+#[derive(Clone)]
+pub(crate) struct Way {
+    http: HttpConnector,
+    proxies: Arc<Matcher>,
+}
+
+impl Service<Uri> for Way {
+    type Response = TokioIo<TcpStream>;
+    type Error = BoxError;
+    type Future = Connecting<Self::Response>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let mut http = self.http.clone();
+        let Some(proxy) = self.proxies.intercept(&to) else {
+            return Box::pin(async move { http.call(to).await.map_err(Into::into) });
+        };
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), http);
+        if let Some(auth) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(auth.clone());
+        }
+        Box::pin(async move { tunnel.call(to).await.map_err(Into::into) })
+    }
+}
+
+/// Connects within a limit: name, TCP and TLS.
+#[derive(Clone)]
+pub(crate) struct Limited {
+    tls: HttpsConnector<Way>,
+    limit: Option<Duration>,
+}
+
+/// A connection was not made in time.
+#[derive(Debug)]
+pub(crate) struct TooSlow;
+
+impl fmt::Display for TooSlow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection was not made in time")
+    }
+}
+
+impl StdError for TooSlow {}
+
+impl Service<Uri> for Limited {
+    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Error = BoxError;
+    type Future = Connecting<Self::Response>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let connecting = self.tls.call(to);
+        match self.limit {
+            None => Box::pin(connecting),
+            Some(limit) => Box::pin(async move {
+                match tokio::time::timeout(limit, connecting).await {
+                    Ok(connected) => connected,
+                    Err(_) => Err(TooSlow.into()),
+                }
+            }),
+        }
+    }
+}
+
+/// Whether an error, or what it came from, is a connection that was too slow.
+pub(crate) fn is_too_slow(error: &(dyn StdError + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.is::<TooSlow>() {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}

@@ -1,0 +1,81 @@
+//! What a wire must be able to do: read its frames into an answer.
+
+use allm_core::AdapterError;
+use bytestring::ByteString;
+
+use super::answer::Answer;
+use super::body::BodyFault;
+use super::sse::Frame;
+
+/// Reads the frames of one wire.
+pub(crate) trait Decoder: Send {
+    /// Reads one frame; its data is neither empty nor the done marker.
+    fn frame(&mut self, frame: &Frame, answer: &mut Answer) -> Result<Flow, Fault>;
+
+    /// Reads an answer that came as one JSON document. [`end`](Self::end) is called after it.
+    fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault>;
+
+    /// The done marker has come.
+    fn done(&mut self, answer: &mut Answer) -> Result<Flow, Fault>;
+
+    /// Nothing more comes. The answer is completed by whoever called, unless this says why it is not whole.
+    fn end(&mut self, end: End, answer: &mut Answer) -> Result<(), Fault>;
+}
+
+/// Whether more is to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    GoOn,
+    /// The closing event has come: what follows is read for usage.
+    Closed,
+    /// Nothing that follows counts.
+    Done,
+}
+
+/// How the input ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By itself.
+    Clean,
+    /// The connection broke after the closing event.
+    Broken,
+    /// Nothing came for too long after the closing event.
+    Quiet,
+}
+
+/// What is wrong with what came.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The provider tells of a failure.
+    Provider(Box<AdapterError>),
+    /// A frame is not what the wire allows.
+    Malformed,
+    /// The input ended too early.
+    Interrupted,
+    /// An event is larger than it may be.
+    TooLarge,
+    /// The answer is none of this wire.
+    Unreadable,
+}
+
+impl From<BodyFault> for Fault {
+    fn from(fault: BodyFault) -> Self {
+        match fault {
+            BodyFault::TooLarge => Self::TooLarge,
+            BodyFault::Unreadable => Self::Unreadable,
+            BodyFault::Empty => Self::Interrupted,
+        }
+    }
+}
+
+impl From<AdapterError> for Fault {
+    fn from(error: AdapterError) -> Self {
+        Self::Provider(Box::new(error))
+    }
+}
+
+impl From<serde_json::Error> for Fault {
+    fn from(_: serde_json::Error) -> Self {
+        Self::Malformed
+    }
+}

@@ -1,0 +1,109 @@
+//! The errors of one attempt.
+
+use std::error::Error as StdError;
+
+use allm_core::{
+    AdapterError, AdapterReason, Cause, Error, ProviderName, StreamError, StreamReason,
+};
+
+use super::super::answer::Answer;
+use super::super::decode::Fault;
+use super::clock::Passed;
+
+/// The connection failed.
+pub(super) fn transport(
+    provider: ProviderName,
+    reason: AdapterReason,
+    error: &(dyn StdError + 'static),
+) -> AdapterError {
+    let message = match reason {
+        AdapterReason::Timeout => "the connection was not made in time",
+        _ => "the connection failed",
+    };
+    AdapterError {
+        cause: Some(Cause::of(error)),
+        ..AdapterError::new(provider, reason, message)
+    }
+}
+
+/// The server sends us elsewhere. Only the host is told.
+pub(super) fn redirected(provider: ProviderName, status: u16, target: &str) -> AdapterError {
+    let target: Option<http::Uri> = target.parse().ok();
+    let message = match target.as_ref().and_then(http::Uri::host) {
+        Some(host) => {
+            format!("the server redirects to {host}, which is not followed; check the base URL")
+        }
+        None => "the server redirects, which is not followed; check the base URL".to_owned(),
+    };
+    AdapterError {
+        status: Some(status),
+        ..AdapterError::new(provider, AdapterReason::MalformedResponse, message)
+    }
+}
+
+/// A limit has passed.
+pub(super) fn passed(passed: Passed, answer: &Answer) -> Error {
+    let (stalled, message) = match passed {
+        Passed::FirstByte => (false, "the server did not begin to answer in time"),
+        Passed::Idle => (false, "the server fell silent"),
+        Passed::Deadline => (false, "the call's deadline passed"),
+        Passed::Stall => (true, "no event came in time"),
+        Passed::Tail => (false, "the server did not end"),
+    };
+    if stalled {
+        return stream(StreamReason::Stalled, message, answer).into();
+    }
+    if answer.has_content() {
+        return stream(StreamReason::Timeout, message, answer).into();
+    }
+    let provider = answer.about().provider.clone();
+    AdapterError::new(provider, AdapterReason::Timeout, message).into()
+}
+
+pub(super) fn cancelled(answer: &Answer) -> StreamError {
+    stream(StreamReason::Cancelled, "the call was cancelled", answer)
+}
+
+/// A fault of what came: the frame of this number, of so many bytes.
+pub(super) fn error(fault: Fault, answer: &Answer, frames: u64, length: usize) -> Error {
+    let provider = answer.about().provider.clone();
+    match fault {
+        Fault::Provider(error) => (*error).into(),
+        Fault::Interrupted => stream(
+            StreamReason::Interrupted,
+            "the stream ended without its closing event",
+            answer,
+        )
+        .into(),
+        Fault::Malformed => {
+            let index = frames.saturating_sub(1);
+            let message = format!("event {index} of {length} bytes is not what the wire allows");
+            StreamError {
+                event_index: Some(index),
+                ..stream(StreamReason::MalformedEvent, &message, answer)
+            }
+            .into()
+        }
+        Fault::TooLarge => stream(
+            StreamReason::EventTooLarge,
+            "an event is larger than it may be",
+            answer,
+        )
+        .into(),
+        Fault::Unreadable => AdapterError::new(
+            provider,
+            AdapterReason::MalformedResponse,
+            "the answer is neither events nor a JSON document of this wire; check the base URL",
+        )
+        .into(),
+    }
+}
+
+fn stream(reason: StreamReason, message: &str, answer: &Answer) -> StreamError {
+    let about = answer.about();
+    StreamError {
+        provider: Some(about.provider.clone()),
+        request_id: Some(about.request_id.clone()),
+        ..StreamError::new(reason, message)
+    }
+}
