@@ -70,6 +70,7 @@
 //!
 //! | feature | default | what |
 //! |---|---|---|
+//! | `openai` | yes | `OpenAi` by both of its APIs, `Azure`, and `Compat` for the servers that speak alike |
 //! | `process` | yes | tools that are child processes: `ProcessTool`, `ProcessExecutor`; on Unix |
 
 #[doc(hidden)]
@@ -99,9 +100,20 @@ pub use engine::settings::{Setting, Toggle};
 pub use engine::{Engine, EngineBuilder};
 pub use handler_context::ToolContextExt;
 pub use into_tool::IntoTool;
+#[cfg(feature = "openai")]
+pub use providers::compat::Compat;
+#[cfg(feature = "openai")]
+pub use providers::compat::profile::{
+    EmptyContent, IdRule, MalformedBack, MaxTokensField, Profile, ReasoningBack,
+    ReasoningBackField, ReasoningField, ReasoningRequest, ThinkTags, ToolResultImages,
+};
 #[cfg(feature = "http")]
 pub use providers::connection::Auth;
 pub use providers::fake::{Fake, FakeCall, FakeOutcome, Script, ScriptFault, ScriptFaultReason};
+#[cfg(feature = "openai")]
+pub use providers::openai::azure::Azure;
+#[cfg(feature = "openai")]
+pub use providers::openai::{Api, OpenAi};
 pub use response_format::response_format;
 pub use tools::{
     BatchHalt, Decide, DefaultExecutor, ErrorDecision, OnToolError, ToolBatch, ToolEvents,

@@ -1,7 +1,11 @@
 //! Providers: who answers.
 
+#[cfg(feature = "openai")]
+pub(crate) mod compat;
 #[cfg(feature = "http")]
 pub(crate) mod connection;
 pub(crate) mod fake;
+#[cfg(feature = "openai")]
+pub(crate) mod openai;
 #[cfg(feature = "http")]
 pub(crate) mod translate;

@@ -1,0 +1,243 @@
+//! The body of a request.
+
+use allm_core::{
+    FunctionSpec, Map, ModelCall, ParallelCalls, Path, PromptCache, Reasoning, Request,
+    ResponseFormat, Retention, Strict, ToolChoice, ToolName, ToolSpec, Verbosity, Warning,
+};
+use serde_json::{Value, json};
+
+use super::messages::conversation;
+use super::{Rules, WIRE};
+use crate::providers::compat::profile::{MaxTokensField, Profile, ReasoningRequest};
+use crate::providers::connection::Connection;
+use crate::providers::translate::body::{Body, merge};
+use crate::providers::translate::notes::Warnings;
+use crate::providers::translate::schema;
+
+/// The body, and what was left out of it.
+pub(super) fn body(
+    connection: &Connection,
+    call: &ModelCall,
+    rules: &Rules,
+) -> Result<(Vec<u8>, Vec<Warning>), serde_json::Error> {
+    let mut warnings = Warnings::default();
+    let settings = settings(call, rules, &mut warnings);
+    let conversation = conversation(
+        &call.request.messages,
+        &connection.name,
+        WIRE,
+        &rules.profile,
+        &mut warnings,
+    );
+    let body = Body {
+        settings: &settings,
+        name: "messages",
+        conversation: &conversation,
+    };
+    Ok((body.to_bytes()?, warnings.finish()))
+}
+
+fn settings(call: &ModelCall, rules: &Rules, warnings: &mut Warnings) -> Map {
+    let request = &*call.request;
+    let profile = &*rules.profile;
+    let mut body = Map::new();
+    body.insert("model".to_owned(), call.model.model.clone().into());
+    numbers(&mut body, request, rules, warnings);
+    tools(&mut body, request, profile);
+    if let Some(format) = &request.response_format
+        && let Some(format) = response_format(format, warnings)
+    {
+        body.insert("response_format".to_owned(), format);
+    }
+    if let Some(asked) = &request.reasoning {
+        reasoning(&mut body, asked, rules, warnings);
+    }
+    if let Some(verbosity) = request.verbosity {
+        if rules
+            .family
+            .map_or(profile.verbosity, |family| family.reasons())
+        {
+            put(&mut body, "verbosity", Some(verbosity_word(verbosity)));
+        } else {
+            warnings.dropped("verbosity");
+        }
+    }
+    if let Some(cache) = &request.prompt_cache {
+        prompt_cache(&mut body, cache, call, profile, warnings);
+    }
+    merge(&mut body, &request.extra);
+    body.insert("stream".to_owned(), true.into());
+    if profile.stream_options {
+        let mut companion = Map::new();
+        companion.insert("stream_options".to_owned(), json!({"include_usage": true}));
+        merge(&mut body, &companion);
+    }
+    body
+}
+
+fn put(body: &mut Map, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        body.insert(name.to_owned(), value.into());
+    }
+}
+
+fn numbers(body: &mut Map, request: &Request, rules: &Rules, warnings: &mut Warnings) {
+    let profile = &*rules.profile;
+    let old = match rules.family {
+        Some(family) => family.has_old_token_field(),
+        None => profile.max_tokens_field == MaxTokensField::MaxTokens,
+    };
+    let limit = if old {
+        "max_tokens"
+    } else {
+        "max_completion_tokens"
+    };
+    // The caller's own word for it stands alone.
+    let named = ["max_tokens", "max_completion_tokens"]
+        .iter()
+        .any(|name| request.extra.contains_key(*name));
+    if !named {
+        put(body, limit, request.max_tokens);
+    }
+    put(body, "temperature", request.temperature);
+    put(body, "top_p", request.top_p);
+    put(body, &profile.seed_field, request.seed);
+    put(body, "presence_penalty", request.presence_penalty);
+    put(body, "frequency_penalty", request.frequency_penalty);
+    put(body, "service_tier", request.service_tier.clone());
+    put(body, "user", request.user.clone());
+    if !request.stop.is_empty() {
+        put(body, "stop", Some(request.stop.clone()));
+    }
+    if request.top_k.is_some() {
+        warnings.dropped("top_k");
+    }
+}
+
+fn tools(body: &mut Map, request: &Request, profile: &Profile) {
+    if request.tools.is_empty() {
+        return;
+    }
+    let tools = request.tools.iter().filter_map(tool).collect();
+    body.insert("tools".to_owned(), Value::Array(tools));
+    if let Some(choice) = &request.tool_choice {
+        put(body, "tool_choice", Some(tool_choice(choice, profile)));
+    }
+    if request.parallel_tool_calls == Some(ParallelCalls::OneAtMost) {
+        put(body, "parallel_tool_calls", Some(false));
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Option<Value> {
+    match spec {
+        ToolSpec::Function(function) => Some(function_tool(function)),
+        ToolSpec::Provider(tool) => Some(tool.definition.to_value()),
+        _ => None,
+    }
+}
+
+fn function_tool(spec: &FunctionSpec) -> Value {
+    let mut function = Map::new();
+    put(&mut function, "name", Some(spec.name.as_str()));
+    if !spec.description.is_empty() {
+        put(
+            &mut function,
+            "description",
+            Some(spec.description.as_str()),
+        );
+    }
+    let parameters = schema::parameters(&spec.schema).into_owned();
+    put(&mut function, "parameters", Some(parameters));
+    if spec.strict == Strict::Yes {
+        put(&mut function, "strict", Some(true));
+    }
+    json!({"type": "function", "function": function})
+}
+
+fn tool_choice(choice: &ToolChoice, profile: &Profile) -> Value {
+    let named = |name: &ToolName| json!({"type": "function", "function": {"name": name.as_str()}});
+    match choice {
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => profile.required_word.clone().into(),
+        ToolChoice::Tool(name) => named(name),
+        ToolChoice::AnyOf(names) => {
+            let tools: Vec<Value> = names.iter().map(named).collect();
+            let allowed = json!({"mode": "required", "tools": tools});
+            json!({"type": "allowed_tools", "allowed_tools": allowed})
+        }
+        _ => "auto".into(),
+    }
+}
+
+fn response_format(format: &ResponseFormat, warnings: &mut Warnings) -> Option<Value> {
+    match format {
+        ResponseFormat::JsonObject => Some(json!({"type": "json_object"})),
+        ResponseFormat::JsonSchema(format) => {
+            let path = || Path::from("response_format").field("strict");
+            let strict = schema::strict(format.strict, &format.schema, path, warnings);
+            let schema = json!({"name": format.name, "schema": format.schema, "strict": strict});
+            Some(json!({"type": "json_schema", "json_schema": schema}))
+        }
+        _ => None,
+    }
+}
+
+fn reasoning(body: &mut Map, asked: &Reasoning, rules: &Rules, warnings: &mut Warnings) {
+    let at = |field: &'static str| Path::from("reasoning").field(field);
+    let form = match rules.family {
+        Some(family) if !family.reasons() => ReasoningRequest::None,
+        _ => rules.profile.reasoning_request,
+    };
+    let effort = asked.effort.as_ref().map(|effort| effort.as_str());
+    let budget = asked.budget_tokens;
+    match form {
+        ReasoningRequest::Effort => put(body, "reasoning_effort", effort),
+        ReasoningRequest::Object => {
+            let mut object = Map::new();
+            put(&mut object, "effort", effort);
+            put(&mut object, "max_tokens", budget);
+            if !object.is_empty() {
+                body.insert("reasoning".to_owned(), object.into());
+            }
+        }
+        ReasoningRequest::None => {
+            if effort.is_some() {
+                warnings.dropped(at("effort"));
+            }
+        }
+    }
+    if budget.is_some() && form != ReasoningRequest::Object {
+        warnings.dropped(at("budget_tokens"));
+    }
+    if asked.summary.is_some() {
+        warnings.dropped(at("summary"));
+    }
+}
+
+const fn verbosity_word(verbosity: Verbosity) -> &'static str {
+    match verbosity {
+        Verbosity::Low => "low",
+        Verbosity::High => "high",
+        _ => "medium",
+    }
+}
+
+fn prompt_cache(
+    body: &mut Map,
+    cache: &PromptCache,
+    call: &ModelCall,
+    profile: &Profile,
+    warnings: &mut Warnings,
+) {
+    if !profile.prompt_cache {
+        return warnings.dropped("prompt_cache");
+    }
+    let session = call.session_id.as_ref().map(|id| id.as_str());
+    put(body, "prompt_cache_key", cache.key.as_deref().or(session));
+    if cache.retention == Retention::Long {
+        put(body, "prompt_cache_retention", Some("24h"));
+    }
+}
+
+#[cfg(test)]
+mod tests;
