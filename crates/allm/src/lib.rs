@@ -71,6 +71,7 @@
 //! | feature | default | what |
 //! |---|---|---|
 //! | `openai` | yes | `OpenAi` by both of its APIs, `Azure`, and `Compat` for the servers that speak alike |
+//! | `anthropic` | yes | `Anthropic`: the Messages API |
 //! | `process` | yes | tools that are child processes: `ProcessTool`, `ProcessExecutor`; on Unix |
 
 #[doc(hidden)]
@@ -100,6 +101,8 @@ pub use engine::settings::{Setting, Toggle};
 pub use engine::{Engine, EngineBuilder};
 pub use handler_context::ToolContextExt;
 pub use into_tool::IntoTool;
+#[cfg(feature = "anthropic")]
+pub use providers::anthropic::Anthropic;
 #[cfg(feature = "openai")]
 pub use providers::compat::Compat;
 #[cfg(feature = "openai")]

@@ -1,5 +1,7 @@
 //! Providers: who answers.
 
+#[cfg(feature = "anthropic")]
+pub(crate) mod anthropic;
 #[cfg(feature = "openai")]
 pub(crate) mod compat;
 #[cfg(feature = "http")]
