@@ -72,6 +72,7 @@
 //! |---|---|---|
 //! | `openai` | yes | `OpenAi` by both of its APIs, `Azure`, and `Compat` for the servers that speak alike |
 //! | `anthropic` | yes | `Anthropic`: the Messages API |
+//! | `gemini` | yes | `Gemini`: Google's models, over the Gemini API or Vertex AI |
 //! | `process` | yes | tools that are child processes: `ProcessTool`, `ProcessExecutor`; on Unix |
 
 #[doc(hidden)]
@@ -113,6 +114,8 @@ pub use providers::compat::profile::{
 #[cfg(feature = "http")]
 pub use providers::connection::Auth;
 pub use providers::fake::{Fake, FakeCall, FakeOutcome, Script, ScriptFault, ScriptFaultReason};
+#[cfg(feature = "gemini")]
+pub use providers::gemini::{Gemini, SchemaMode};
 #[cfg(feature = "openai")]
 pub use providers::openai::azure::Azure;
 #[cfg(feature = "openai")]

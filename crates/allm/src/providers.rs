@@ -7,6 +7,8 @@ pub(crate) mod compat;
 #[cfg(feature = "http")]
 pub(crate) mod connection;
 pub(crate) mod fake;
+#[cfg(feature = "gemini")]
+pub(crate) mod gemini;
 #[cfg(feature = "openai")]
 pub(crate) mod openai;
 #[cfg(feature = "http")]

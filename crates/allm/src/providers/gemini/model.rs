@@ -1,0 +1,120 @@
+//! What is known of a model by its name.
+
+use allm_core::{Capabilities, Support};
+
+/// The path of a model, as the API has it: `models/…` or `tunedModels/…`.
+pub(super) const PREFIXES: [&str; 2] = ["models/", "tunedModels/"];
+
+/// The number of a model's generation, such as 2.5; `None` for names that tell none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Generation {
+    major: u32,
+    minor: u32,
+}
+
+const SECOND_AND_A_HALF: Generation = Generation { major: 2, minor: 5 };
+const THIRD: Generation = Generation { major: 3, minor: 0 };
+
+impl Generation {
+    pub(super) fn of(model: &str) -> Option<Self> {
+        let name = plain(model).to_ascii_lowercase();
+        let number = name.strip_prefix("gemini-")?.split('-').next()?;
+        let (major, minor) = number.split_once('.').unwrap_or((number, "0"));
+        Some(Self {
+            major: major.parse().ok()?,
+            minor: minor.parse().ok()?,
+        })
+    }
+}
+
+/// Whether a model is of the third generation or a later one.
+pub(super) fn is_third(model: &str) -> bool {
+    Generation::of(model).is_some_and(|generation| generation >= THIRD)
+}
+
+/// The name without what stands before it in paths.
+pub(super) fn plain(model: &str) -> &str {
+    let mut prefixes = PREFIXES.into_iter();
+    prefixes
+        .find_map(|prefix| model.strip_prefix(prefix))
+        .unwrap_or(model)
+}
+
+pub(super) fn capabilities(model: &str) -> Capabilities {
+    let Some(generation) = Generation::of(model) else {
+        return Capabilities::default();
+    };
+    let name = plain(model).to_ascii_lowercase();
+    let special = [
+        "image",
+        "tts",
+        "live",
+        "audio",
+        "embedding",
+        "computer",
+        "thinking",
+    ];
+    if special.into_iter().any(|word| name.contains(word)) {
+        // They make something else than text, or can do less.
+        return Capabilities::default();
+    }
+    let yes_if = |yes| if yes { Support::Yes } else { Support::No };
+    let thinks = generation >= SECOND_AND_A_HALF;
+    Capabilities {
+        tools: Support::Yes,
+        parallel_tool_calls: Support::Yes,
+        json_schema: Support::Yes,
+        json_object: Support::Yes,
+        tools_with_json_schema: yes_if(generation >= THIRD),
+        vision: Support::Yes,
+        files: Support::Yes,
+        reasoning: yes_if(thinks),
+        streaming: Support::Yes,
+        max_output_tokens: Some(if thinks { 65_536 } else { 8192 }),
+        ..Capabilities::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generations() {
+        for (model, wanted) in [
+            ("gemini-2.5-flash", Some((2, 5))),
+            ("models/gemini-3-pro-preview", Some((3, 0))),
+            ("Gemini-3.1-pro", Some((3, 1))),
+            ("gemini-10-x", Some((10, 0))),
+            ("gemini-flash-latest", None),
+            ("gemma-3", None),
+            ("tunedModels/mine", None),
+        ] {
+            let found = Generation::of(model).map(|g| (g.major, g.minor));
+            assert_eq!(found, wanted, "{model}");
+        }
+        assert!(is_third("gemini-3-flash"));
+        assert!(!is_third("gemini-2.5-pro"));
+    }
+
+    /// P119: what the loop needs a second pass for.
+    #[test]
+    fn p119_tools_with_a_schema() {
+        let of = |model| capabilities(model).tools_with_json_schema;
+        assert_eq!(of("gemini-3-pro"), Support::Yes);
+        assert_eq!(of("gemini-2.5-pro"), Support::No);
+        assert_eq!(of("gemini-flash-latest"), Support::Unknown);
+    }
+
+    #[test]
+    fn who_thinks() {
+        for (model, wanted) in [
+            ("gemini-2.0-flash", Support::No),
+            ("gemini-2.5-flash", Support::Yes),
+            ("gemini-2.0-flash-thinking-exp", Support::Unknown),
+            ("gemini-2.5-flash-image", Support::Unknown),
+        ] {
+            assert_eq!(capabilities(model).reasoning, wanted, "{model}");
+        }
+    }
+}
