@@ -34,6 +34,9 @@ pub(super) enum Item<'a> {
 
 #[derive(Debug, Serialize)]
 pub(super) struct Words<'a> {
+    /// Written for an assistant: servers tell its items by it.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
     role: &'static str,
     content: Content<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,6 +139,7 @@ impl<'a> Writer<'a, '_> {
 
     fn said(&mut self, role: &'static str, message: &'a Message) {
         self.items.push(Item::Message(Words {
+            kind: None,
             role,
             content: Content::of(&message.content),
             phase: None,
@@ -171,6 +175,7 @@ impl<'a> Writer<'a, '_> {
         }
         if self.items.len() == start {
             self.items.push(Item::Message(Words {
+                kind: Some("message"),
                 role: "assistant",
                 content: Content::Text("".into()),
                 phase: None,
@@ -253,6 +258,7 @@ impl<'a> Text<'a> {
         let phase = self.phase.take();
         if !self.blocks.is_empty() {
             items.push(Item::Message(Words {
+                kind: Some("message"),
                 role: "assistant",
                 content: Content::Blocks(std::mem::take(&mut self.blocks)),
                 phase,

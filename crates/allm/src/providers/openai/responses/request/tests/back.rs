@@ -24,7 +24,7 @@ fn sent_thought(id: &str) -> Value {
 }
 
 fn said(text: &str) -> Value {
-    json!({"role": "assistant", "content": [{"type": "output_text", "text": text}]})
+    json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
 }
 
 /// P99, and the empty answer.
@@ -44,12 +44,12 @@ fn p99_texts() {
         json!([
             {"role": "system", "content": "Be\nbrief."},
             {"role": "user", "content": "a\nb"},
-            {"role": "assistant", "content": [
+            {"type": "message", "role": "assistant", "content": [
                 {"type": "output_text", "text": "c"}, {"type": "output_text", "text": "d"}]},
             {"role": "user", "content": "e"},
-            {"role": "assistant", "content": ""},
+            {"type": "message", "role": "assistant", "content": ""},
             {"role": "user", "content": "f"},
-            {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
+            {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
         ])
     );
 }
@@ -146,7 +146,7 @@ fn p132_reasoning_goes_before_its_call() {
         [
             said("So."),
             json!({"role": "user", "content": "?"}),
-            json!({"role": "assistant", "content": ""}),
+            json!({"type": "message", "role": "assistant", "content": ""}),
             json!({"role": "user", "content": "!"}),
         ]
     );
@@ -209,9 +209,9 @@ fn p134_p143_an_answer_comes_and_goes() {
         json!([
             sent_thought("rs_1"),
             search,
-            {"role": "assistant", "phase": "commentary", "content": [
+            {"type": "message", "role": "assistant", "phase": "commentary", "content": [
                 {"type": "output_text", "text": "Looking."}]},
-            {"role": "assistant", "phase": "final_answer", "content": [
+            {"type": "message", "role": "assistant", "phase": "final_answer", "content": [
                 {"type": "output_text", "text": "Rain.", "annotations": cited}, odd]},
             {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}", "namespace": "sky"},
             output("a", "1"),

@@ -134,7 +134,7 @@ fn images_of_the_assistant_are_left_out() {
     let (body, warnings) = written(&call(request, "gpt-5"));
     assert_eq!(
         body["input"][1],
-        json!({"role": "assistant", "content": [{"type": "output_text", "text": "Here"}]})
+        json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Here"}]})
     );
     assert_eq!(warnings, ["option_dropped messages[1].content[1]"]);
 }
