@@ -191,6 +191,11 @@ pub trait Adapter: Send + Sync {
         None
     }
 
+    /// The time limits that the provider was configured with: a call's own beat them, they beat the engine's.
+    fn timeouts(&self) -> Option<Timeouts> {
+        None
+    }
+
     /// What only this adapter can tell is wrong with a call, without any I/O.
     ///
     /// A setting that changes the meaning and cannot be expressed on this wire is a fault here: `response_format`,

@@ -2,7 +2,7 @@
 
 pub(crate) mod keys;
 pub(crate) mod level;
-mod models;
+pub(crate) mod models;
 pub(crate) mod plan;
 pub(crate) mod retry;
 mod runner;

@@ -2,6 +2,10 @@
 //!
 //! | question | page |
 //! |---|---|
+#![cfg_attr(
+    all(feature = "openai", feature = "anthropic", feature = "gemini"),
+    doc = "| How do I ask a real model? | [`providers`] |"
+)]
 //! | How does the model call my functions? | [`tools`] |
 //! | How do I show what happens while it happens? | [`streaming`] |
 //! | How do I run the calls myself, or let a person decide? | [`manual_and_ask_user`] |
@@ -18,6 +22,10 @@ pub mod errors {}
 
 #[doc = include_str!("docs/manual_and_ask_user.md")]
 pub mod manual_and_ask_user {}
+
+#[cfg(all(feature = "openai", feature = "anthropic", feature = "gemini"))]
+#[doc = include_str!("docs/providers.md")]
+pub mod providers {}
 
 #[doc = include_str!("docs/streaming.md")]
 pub mod streaming {}

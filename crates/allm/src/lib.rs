@@ -79,6 +79,9 @@
 pub mod __private;
 mod chat;
 mod engine;
+#[cfg(all(fuzzing, feature = "openai", feature = "anthropic", feature = "gemini"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod guide;
 mod handler_context;
 mod into_tool;

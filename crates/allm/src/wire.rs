@@ -9,5 +9,5 @@ pub(crate) mod exchange;
 pub(crate) mod headers;
 pub(crate) mod lenient;
 pub(crate) mod sse;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) mod testing;

@@ -20,7 +20,7 @@ const FEATURES: &[(&str, &str, bool)] = &[
 ];
 
 /// Names that are a provider's for sure, and so not the beginning of a local model's name.
-const KNOWN: &[&str] = &[
+pub(crate) const KNOWN: &[&str] = &[
     "openai",
     "anthropic",
     "gemini",
@@ -28,6 +28,7 @@ const KNOWN: &[&str] = &[
     "ollama",
     "vllm",
     "llamacpp",
+    "lmstudio",
     "groq",
     "mistral",
     "deepseek",

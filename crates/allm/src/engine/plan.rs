@@ -49,7 +49,7 @@ impl Plan {
         let upper = call.over(&request_level);
         let settings = upper.over(&engine.0.settings);
         check_settings(&settings, kind)?;
-        let timeouts = settings.timeouts();
+        let mut timeouts = settings.timeouts();
         timeouts.check()?;
         let no_model = || {
             let message =
@@ -58,6 +58,9 @@ impl Plan {
         };
         let text = settings.model.get().ok_or_else(no_model)?;
         let (adapter, model) = engine.0.providers.resolve(&text)?;
+        if let Some(own) = adapter.timeouts() {
+            timeouts = upper.timeouts_or(own);
+        }
         let (tools, built_in) = settings.tools.split();
         let tool_set = if upper.tools.changes_nothing() {
             engine.0.tools.clone()

@@ -24,7 +24,11 @@ impl Settings {
 
     /// The limits, with the defaults where no level says anything. A limit that is switched off is no limit.
     pub(crate) fn timeouts(&self) -> Timeouts {
-        let default = Timeouts::default();
+        self.timeouts_or(Timeouts::default())
+    }
+
+    /// The limits, with these where no level says anything.
+    pub(crate) fn timeouts_or(&self, default: Timeouts) -> Timeouts {
         Timeouts {
             connect: self.connect_timeout.get_or(default.connect),
             first_byte: self.first_byte_timeout.get_or(default.first_byte),

@@ -1,6 +1,6 @@
 //! Anthropic: the Messages wire.
 
-mod block;
+pub(crate) mod block;
 mod check;
 mod event;
 mod members;
@@ -8,14 +8,14 @@ mod messages;
 mod models;
 mod request;
 mod schema;
-mod stream;
+pub(crate) mod stream;
 mod usage;
 
 use std::fmt;
 
 use allm_core::{
     Adapter, BoxStream, Capabilities, EngineError, EngineReason, Error, Event, KeySource,
-    ModelCall, ProviderName, Server, ValidationError,
+    ModelCall, ProviderName, Server, Timeouts, ValidationError,
 };
 
 use super::connection::{Auth, Connection, Outgoing, connection_options, failed};
@@ -122,6 +122,10 @@ impl Adapter for Anthropic {
 
     fn server(&self) -> Option<Server> {
         self.connection.server()
+    }
+
+    fn timeouts(&self) -> Option<Timeouts> {
+        self.connection.timeouts
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

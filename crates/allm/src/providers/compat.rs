@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use allm_core::{
     Adapter, BoxStream, Capabilities, EngineError, Event, KeySource, KeyUse, ModelCall,
-    ProviderName, Server, Support, ValidationError,
+    ProviderName, Server, Support, Timeouts, ValidationError,
 };
 
 use super::connection::{Auth, Connection, connection_options, failed};
@@ -101,6 +101,10 @@ impl Adapter for Compat {
 
     fn key_use(&self) -> KeyUse {
         self.key_use
+    }
+
+    fn timeouts(&self) -> Option<Timeouts> {
+        self.connection.timeouts
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use allm_core::{
     AdapterError, AdapterReason, ApiKey, BoxStream, EngineError, EngineReason, Error, Event,
-    KeySource, ModelCall, ProviderName, RawBody, RawChunks, Redactor, Server, Warning,
+    KeySource, ModelCall, ProviderName, RawBody, RawChunks, Redactor, Server, Timeouts, Warning,
 };
 use bytes::Bytes;
 use http::header::{
@@ -51,6 +51,7 @@ pub(crate) struct Connection {
     pub(crate) key: Option<Arc<dyn KeySource>>,
     /// A key that cannot be one; told when an engine is built.
     pub(crate) bad_key: Option<EngineError>,
+    pub(crate) timeouts: Option<Timeouts>,
     pub(crate) user_agent: String,
     pub(crate) plain_http: bool,
     pub(crate) max_event_bytes: usize,
@@ -84,6 +85,7 @@ impl Connection {
             auth,
             key: None,
             bad_key: None,
+            timeouts: None,
             user_agent: concat!("allm/", env!("CARGO_PKG_VERSION")).to_owned(),
             plain_http: false,
             max_event_bytes: 16 << 20,
@@ -97,6 +99,9 @@ impl Connection {
     pub(crate) fn check(&self) -> Result<(), EngineError> {
         if let Some(error) = &self.bad_key {
             return Err(self.named(error.clone()));
+        }
+        if let Some(timeouts) = &self.timeouts {
+            timeouts.check().map_err(|error| self.named(error))?;
         }
         let address = self.address()?;
         address

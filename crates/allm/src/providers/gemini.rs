@@ -3,11 +3,11 @@
 mod model;
 mod openapi;
 mod request;
-mod stream;
+pub(crate) mod stream;
 
 use allm_core::{
     Adapter, BoxStream, Capabilities, EngineError, Error, Event, JsonError, JsonReason, KeySource,
-    ModelCall, Path, ProviderName, Server, ValidationError,
+    ModelCall, Path, ProviderName, Server, Timeouts, ValidationError,
 };
 
 use crate::providers::connection::{
@@ -168,6 +168,10 @@ impl Adapter for Gemini {
 
     fn server(&self) -> Option<Server> {
         self.connection.server()
+    }
+
+    fn timeouts(&self) -> Option<Timeouts> {
+        self.connection.timeouts
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

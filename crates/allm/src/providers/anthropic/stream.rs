@@ -20,7 +20,7 @@ use crate::wire::lenient::{List, Object};
 use crate::wire::sse::Frame;
 
 /// Reads one answer.
-pub(super) struct Messages {
+pub(crate) struct Messages {
     asked: Asked,
     blocks: Vec<Block>,
     /// Where the latest block of an index is.
@@ -37,7 +37,7 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    pub(super) fn new(asked: Asked) -> Self {
+    pub(crate) fn new(asked: Asked) -> Self {
         Self {
             asked,
             blocks: Vec::new(),

@@ -32,6 +32,12 @@ impl Compat {
         })
     }
 
+    /// LM Studio on this machine.
+    #[must_use]
+    pub fn lmstudio() -> Self {
+        Self::new("lmstudio", "http://localhost:1234/v1")
+    }
+
     /// Groq.
     #[must_use]
     pub fn groq() -> Self {
@@ -146,6 +152,12 @@ mod tests {
                 open,
             ),
             (
+                Compat::lmstudio(),
+                "lmstudio",
+                "http://localhost:1234/v1",
+                open,
+            ),
+            (
                 Compat::groq(),
                 "groq",
                 "https://api.groq.com/openai/v1",
@@ -190,6 +202,7 @@ mod tests {
             ),
         ] {
             assert_eq!(server.provider().as_str(), name);
+            assert!(crate::engine::models::KNOWN.contains(&name), "{name}");
             assert_eq!(server.connection.base_url, url);
             assert_eq!(server.key_use, key, "{name}");
             assert_eq!(server.check_config(), Ok(()));

@@ -52,6 +52,13 @@ macro_rules! connection_options {
             self
         }
 
+        /// All time limits of calls to this provider. They beat the engine's; a call's own beat them.
+        #[must_use]
+        pub fn timeouts(mut self, timeouts: allm_core::Timeouts) -> Self {
+            self.connection.timeouts = Some(timeouts);
+            self
+        }
+
         /// What we call ourselves.
         #[must_use]
         pub fn user_agent(mut self, agent: impl Into<String>) -> Self {

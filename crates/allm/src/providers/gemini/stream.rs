@@ -26,7 +26,7 @@ pub(super) const SIGNATURE: &str = "thoughtSignature";
 
 /// Reads one answer.
 #[derive(Default)]
-pub(super) struct GeminiDecoder {
+pub(crate) struct GeminiDecoder {
     /// The text part that grows, and whether it is thinking.
     run: Option<(bool, PartAt)>,
     /// The call whose arguments come bit by bit.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use allm_core::{
     Adapter, BoxStream, Capabilities, EngineError, EngineReason, Event, KeySource, ModelCall,
-    ProviderName, Server, Support, ValidationError,
+    ProviderName, Server, Support, Timeouts, ValidationError,
 };
 
 use super::{Api, Wires, own_profile};
@@ -115,6 +115,10 @@ impl Adapter for Azure {
 
     fn server(&self) -> Option<Server> {
         self.connection.server()
+    }
+
+    fn timeouts(&self) -> Option<Timeouts> {
+        self.connection.timeouts
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

@@ -6,7 +6,7 @@ mod chunk;
 mod details;
 mod messages;
 mod request;
-mod stream;
+pub(crate) mod stream;
 mod think;
 mod usage;
 

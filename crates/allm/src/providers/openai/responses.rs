@@ -2,7 +2,7 @@
 
 mod input;
 mod request;
-mod stream;
+pub(crate) mod stream;
 
 use allm_core::{FaultCode, ModelCall, ValidationError, ValidationReason};
 
