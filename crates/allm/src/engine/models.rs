@@ -40,6 +40,19 @@ pub(crate) const KNOWN: &[&str] = &[
     "fake",
 ];
 
+/// The error for a provider whose feature is off.
+fn disabled(provider: &ProviderName, features: &[(&str, &str, bool)]) -> Option<EngineError> {
+    let name = provider.as_str();
+    let (_, feature, _) = features
+        .iter()
+        .find(|(known, _, on)| *known == name && !on)?;
+    let message = format!("the provider `{name}` needs the cargo feature `{feature}`");
+    Some(EngineError {
+        provider: Some(provider.clone()),
+        ..EngineError::new(EngineReason::ProviderDisabled, message)
+    })
+}
+
 impl Providers {
     /// Adds a provider; one of the same name is replaced.
     pub(crate) fn add(&mut self, provider: Arc<dyn Adapter>) {
@@ -106,13 +119,8 @@ impl Providers {
 
     fn unknown(&self, model: &ModelRef) -> EngineError {
         let name = model.provider.as_str();
-        let disabled = |(provider, _, on): &&(&str, &str, bool)| *provider == name && !on;
-        if let Some((_, feature, _)) = FEATURES.iter().find(disabled) {
-            let message = format!("the provider `{name}` needs the cargo feature `{feature}`");
-            return EngineError {
-                provider: Some(model.provider.clone()),
-                ..EngineError::new(EngineReason::ProviderDisabled, message)
-            };
+        if let Some(error) = disabled(&model.provider, FEATURES) {
+            return error;
         }
         let message = match self.names().as_slice() {
             [] => format!(
@@ -135,6 +143,29 @@ impl Providers {
         EngineError {
             provider: Some(model.provider.clone()),
             ..EngineError::new(EngineReason::UnknownProvider, message)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c7_a_provider_whose_feature_is_off() {
+        let features = [("a", "x", true), ("b", "y", false)];
+        let error = disabled(&"b".into(), &features).unwrap();
+        assert_eq!(error.reason, EngineReason::ProviderDisabled);
+        assert_eq!(
+            error.message,
+            "the provider `b` needs the cargo feature `y`"
+        );
+        for name in ["a", "c"] {
+            assert_eq!(disabled(&name.into(), &features), None);
+        }
+        // The real table: what this build has is on, and what it has not is said.
+        for (name, _, on) in FEATURES {
+            assert_eq!(disabled(&(*name).into(), FEATURES).is_none(), *on, "{name}");
         }
     }
 }

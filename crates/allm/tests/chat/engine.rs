@@ -241,20 +241,3 @@ async fn c59_request_ids() {
                 .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
     );
 }
-
-/// C7
-#[cfg(not(feature = "openai"))]
-#[tokio::test]
-async fn c7_a_provider_whose_feature_is_off() {
-    let engine = Engine::builder().provider(Fake::new()).build().unwrap();
-    let error = engine
-        .generate("hi")
-        .model("openai:gpt-4o")
-        .await
-        .unwrap_err();
-    assert_eq!(error.reason(), "provider_disabled");
-    assert!(
-        error.to_string().contains("the cargo feature `openai`"),
-        "{error}"
-    );
-}
