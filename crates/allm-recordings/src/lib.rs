@@ -12,6 +12,7 @@
 )]
 
 pub mod hex;
+pub mod play;
 pub mod record;
 pub mod server;
 pub mod verdict;

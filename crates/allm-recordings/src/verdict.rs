@@ -153,7 +153,11 @@ pub fn calls_text(calls: &[ToolCall]) -> String {
     }
     let calls = calls.iter().map(|call| {
         let id = call.wire_id.clone().unwrap_or_default();
-        Value::from(vec![id.into(), call.name.clone().into(), arguments(call)])
+        Value::from(vec![
+            id.into(),
+            call.original_name().into(),
+            arguments(call),
+        ])
     });
     let mut text = String::new();
     canonical(&Value::from_iter(calls), &mut text);
