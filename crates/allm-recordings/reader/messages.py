@@ -1,0 +1,93 @@
+"""Anthropic Messages, read with the package `anthropic`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anthropic
+
+import reasons
+from chat import body_of, get, items, text_of
+from verdict import Call, Fault, Usage, Verdict, count
+
+FINISH = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+}
+
+REQUEST: dict[str, Any] = {"model": "m", "max_tokens": 16, "messages": [{"role": "user", "content": "x"}]}
+
+
+def verdict_of(message: Any, fragments: dict[int, str]) -> Verdict:
+    """Reads the package's message. `fragments` are the argument texts by block, where they were streamed: the package
+    reads a cut text as far as it goes, and the contract calls it malformed."""
+    verdict = Verdict(usage=usage(get(message, "usage")))
+    for index, block in enumerate(items(get(message, "content"))):
+        kind = get(block, "type")
+        if kind == "text":
+            verdict.text += text_of(get(block, "text"))
+        elif kind == "thinking":
+            verdict.reasoning += text_of(get(block, "thinking"))
+        elif kind == "tool_use":
+            raw = fragments.get(index) or json.dumps(get(block, "input") or {})
+            verdict.calls.append(Call(text_of(get(block, "id")), text_of(get(block, "name")), raw))
+    reason = get(message, "stop_reason")
+    if reason:
+        verdict.finish = FINISH.get(reason, "other")
+    return verdict
+
+
+def usage(said: Any) -> Usage:
+    if said is None:
+        return Usage()
+    plain, output = count(get(said, "input_tokens")), count(get(said, "output_tokens"))
+    read, written = count(get(said, "cache_read_input_tokens")), count(get(said, "cache_creation_input_tokens"))
+    # Here the provider counts what came from the cache apart; the contract's input is the whole prompt.
+    whole = None if plain is None else plain + (read or 0) + (written or 0)
+    return Usage(whole, output, read, count(get(get(said, "output_tokens_details"), "thinking_tokens")))
+
+
+def read(client: anthropic.Anthropic, stream: bool) -> Verdict:
+    try:
+        if stream:
+            return streamed(client)
+        message = client.messages.create(**REQUEST)
+        wrong = get(message, "error")
+        if wrong:
+            return Verdict(error=reasons.in_band(wrong))
+        if not isinstance(get(message, "content"), list):
+            return Verdict(error=Fault("malformed_response"))
+        return verdict_of(message, {})
+    except anthropic.APIStatusError as raised:
+        return Verdict(error=reasons.http(raised.status_code, body_of(raised)))
+
+
+def streamed(client: anthropic.Anthropic) -> Verdict:
+    fragments: dict[int, str] = {}
+    error, stopped = None, False
+    with client.messages.stream(**REQUEST) as stream:
+        try:
+            for event in stream:
+                if event.type == "content_block_delta" and event.delta.type == "input_json_delta":
+                    fragments[event.index] = fragments.get(event.index, "") + event.delta.partial_json
+                elif event.type == "message_stop":
+                    # What gateways write after it is not for the package.
+                    stopped = True
+                    break
+        except anthropic.APIStatusError as raised:
+            if raised.response.status_code != 200:
+                raise
+            error = reasons.in_band(raised.body)
+        message = stream._current_snapshot_or_none()
+    verdict = verdict_of(message, fragments)
+    verdict.error = error
+    if error is not None and verdict.finish in ("length", "content_filter"):
+        verdict.error = None
+    if not stopped and verdict.error is None:
+        verdict.error = Fault("interrupted")
+    return verdict

@@ -1,0 +1,98 @@
+"""What a record says, in the words of the contract: the value every dialect's reader fills."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Call:
+    id: str
+    name: str
+    raw: str
+    """The argument text as it came, or the arguments written as JSON where the wire has an object."""
+
+    def arguments(self, cut: bool) -> dict[str, Any] | None:
+        """The arguments; `None` when they are malformed. `cut`: the answer ended in this call."""
+        if not self.raw.strip():
+            # No text means no arguments, but not in the last call of an answer that was cut.
+            return None if cut else {}
+        try:
+            value = json.loads(self.raw, parse_constant=not_json)
+        except (ValueError, RecursionError):
+            return None
+        if value is None:
+            return None if cut else {}
+        return value if isinstance(value, dict) else None
+
+
+@dataclass
+class Usage:
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+    def settled(self) -> Usage:
+        """Reasoning is a part of the output: a count above it says nothing (contract, core 8)."""
+        if self.reasoning is not None and self.output is not None and self.reasoning > self.output:
+            return Usage(self.input, self.output, self.cached, None)
+        return self
+
+
+@dataclass
+class Fault:
+    reason: str
+    status: int | None = None
+
+
+@dataclass
+class Verdict:
+    text: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+    calls: list[Call] = field(default_factory=list)
+    finish: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    error: Fault | None = None
+    unreadable: str | None = None
+    """The class of the exception with which the package gave up."""
+
+    def settled(self) -> Verdict:
+        """The finish reason as the contract gives it (core 7)."""
+        if self.error is not None:
+            self.finish = "error"
+        elif self.refusal:
+            self.finish = "content_filter"
+        elif self.finish not in ("length", "content_filter"):
+            if self.calls:
+                self.finish = "tool_calls"
+            elif self.finish == "tool_calls":
+                self.finish = "other"
+        self.usage = self.usage.settled()
+        return self
+
+    def arguments(self) -> list[dict[str, Any] | None]:
+        """The arguments of each call."""
+        cut = self.finish in ("length", "content_filter", "error")
+        last = len(self.calls) - 1
+        return [call.arguments(cut and index == last) for index, call in enumerate(self.calls)]
+
+
+def not_json(word: str) -> None:
+    """Python would take `NaN` and `Infinity` for JSON."""
+    raise ValueError(word)
+
+
+def count(value: Any) -> int | None:
+    """A counter: a whole number that is not negative. Anything else is no counter."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    return value
+
+
+def first(*values: Any) -> Any:
+    """The first that is there."""
+    return next((value for value in values if value is not None), None)
