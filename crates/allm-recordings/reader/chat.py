@@ -169,6 +169,10 @@ def usage(said: Any) -> Usage:
         count(get(said, "num_cached_tokens")),
         count(get(said, "cache_read_input_tokens")),
     )
+    written = first(
+        count(get(get(said, "prompt_tokens_details"), "cache_write_tokens")),
+        count(get(said, "cache_creation_input_tokens")),
+    )
     reasoning = first(
         count(get(get(said, "completion_tokens_details"), "reasoning_tokens")), count(get(said, "reasoning_tokens"))
     )
@@ -176,7 +180,7 @@ def usage(said: Any) -> Usage:
     if None not in (prompt, completion, reasoning, total) and total == prompt + completion + reasoning:
         # Some count the reasoning outside of the completion.
         completion += reasoning
-    return Usage(prompt, completion, cached, reasoning)
+    return Usage(prompt, completion, cached, reasoning, written)
 
 
 def read(client: openai.OpenAI, stream: bool) -> Verdict:

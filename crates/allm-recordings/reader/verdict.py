@@ -34,12 +34,17 @@ class Usage:
     output: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    written: int | None = None
+    """The part of the input that was written to a cache. It is not stored."""
 
     def settled(self) -> Usage:
-        """Reasoning is a part of the output: a count above it says nothing (contract, core 8)."""
-        if self.reasoning is not None and self.output is not None and self.reasoning > self.output:
-            return Usage(self.input, self.output, self.cached, None)
-        return self
+        """No part is larger than its whole: counts that say so say nothing (contract, core 8)."""
+        reasoning, cached = self.reasoning, self.cached
+        if reasoning is not None and self.output is not None and reasoning > self.output:
+            reasoning = None
+        if self.input is not None and (cached or 0) + (self.written or 0) > self.input:
+            cached = None
+        return Usage(self.input, self.output, cached, reasoning, self.written)
 
 
 @dataclass
