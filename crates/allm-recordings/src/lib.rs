@@ -12,9 +12,11 @@
 )]
 
 pub mod hex;
+pub mod kept;
 pub mod play;
 pub mod record;
 pub mod server;
+pub mod tasks;
 pub mod verdict;
 
 pub use record::{Record, Recordings, recordings};
