@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Iterator
 
 import openai
 
@@ -185,14 +185,14 @@ def usage(said: Any) -> Usage:
 
 def read(client: openai.OpenAI, stream: bool) -> Verdict:
     reading = Reading()
+    watch = None
     try:
         if stream:
             chunks = client.chat.completions.create(stream=True, **REQUEST)
-            done = watch_done(chunks)
+            watch = Watch(chunks)
             for chunk in chunks:
                 reading.chunk(chunk)
         else:
-            done = []
             document = client.chat.completions.create(**REQUEST)
             reading.chunk(document)
             if not isinstance(document, openai.BaseModel) or not reading.answered and reading.error is None:
@@ -204,9 +204,13 @@ def read(client: openai.OpenAI, stream: bool) -> Verdict:
             raise
         # An error event: the package raises in the midst of the stream.
         reading.error = reasons.in_band(raised.body)
-        done = [True]
+    except json.JSONDecodeError:
+        if watch is None:
+            return Verdict(error=Fault("malformed_response"))
+        reading.error = watch.fault()
     verdict = reading.verdict()
-    if verdict.error is None and verdict.finish is None and not (reading.content and (done or not stream)):
+    closed = watch is None or watch.done
+    if verdict.error is None and verdict.finish is None and not (reading.content and closed):
         verdict.error = Fault("interrupted")
     return verdict
 
@@ -219,16 +223,25 @@ def body_of(raised: Any) -> Any:
         return raised.response.text
 
 
-def watch_done(stream: Any) -> list[bool]:
-    """The package hides `[DONE]`; an answer without finish reason is only whole with it."""
-    seen: list[bool] = []
-    events = stream._iter_events
+class Watch:
+    """Looks at what the package hides. `done`: `[DONE]` has come; an answer without finish reason is only whole with it.
+    `ended`: all was read. The package drops a last event whose blank line is missing, the contract takes it (1.2)."""
 
-    def watched() -> Any:
-        for event in events():
-            if event.data.strip() == "[DONE]":
-                seen.append(True)
+    def __init__(self, stream: Any) -> None:
+        self.done = self.ended = False
+        self.stream = stream
+        stream._iter_events = self.events
+
+    def events(self) -> Iterator[Any]:
+        for event in self.stream._decoder.iter_bytes(self.bytes()):
+            self.done = self.done or event.data.strip() == "[DONE]"
             yield event
 
-    stream._iter_events = watched
-    return seen
+    def bytes(self) -> Iterator[bytes]:
+        yield from self.stream.response.iter_bytes()
+        self.ended = True
+        yield b"\n\n"
+
+    def fault(self) -> Fault:
+        """Why an event is not JSON: the last one was cut, any other one is wrong."""
+        return Fault("interrupted" if self.ended else "malformed_event")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import openai
 from openai.types.responses import Response
 
 import reasons
-from chat import body_of, get, items, text_of
+from chat import Watch, body_of, get, items, text_of
 from verdict import Call, Fault, Usage, Verdict, count
 
 REQUEST: dict[str, Any] = {"model": "m", "input": "x"}
@@ -130,9 +131,12 @@ def usage(said: Any) -> Usage:
 
 def read(client: openai.OpenAI, stream: bool) -> Verdict:
     reading = Reading()
+    watch = None
     try:
         if stream:
-            for event in client.responses.create(stream=True, **REQUEST):
+            events = client.responses.create(stream=True, **REQUEST)
+            watch = Watch(events)
+            for event in events:
                 reading.event(event)
                 if reading.error is not None:
                     break
@@ -150,6 +154,10 @@ def read(client: openai.OpenAI, stream: bool) -> Verdict:
         if type(raised) is not openai.APIError:
             raise
         reading.error = reading.error or reasons.in_band(raised.body)
+    except json.JSONDecodeError:
+        if watch is None:
+            return Verdict(error=Fault("malformed_response"))
+        reading.error = watch.fault()
     verdict = reading.verdict()
     if reading.final is None and verdict.error is None:
         verdict.error = Fault("interrupted")
