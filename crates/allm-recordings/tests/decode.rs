@@ -11,11 +11,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use allm::{Error, Response};
+use allm::Response;
 use allm_recordings::kept;
-use allm_recordings::play::{Player, exclusion};
+use allm_recordings::play::{Player, ask, exclusion};
 use allm_recordings::record::DIALECTS;
-use allm_recordings::server::{CUT_HEADER, Cut, Keep, Server};
+use allm_recordings::server::{Cut, Keep, Server};
 use allm_recordings::tasks::each;
 use allm_recordings::{Record, Recordings, Verdict, recordings};
 
@@ -55,20 +55,11 @@ impl Stage {
     }
 }
 
-/// What two plays of one record must have in common: all but what belongs to the single call.
-fn folded(result: Result<Response, Error>) -> Result<Response, String> {
-    match result {
-        Err(error) => Err(error.to_string()),
-        Ok(mut response) => {
-            response.request_id = None;
-            // Told as a time of the day, it is counted from now.
-            response.rate_limit = None;
-            if let Some(failure) = &mut response.error {
-                failure.metadata.remove("request_id");
-            }
-            Ok(response)
-        }
-    }
+/// An answer without what belongs to the single call.
+fn plain(mut response: Response) -> Response {
+    // Told as a time of the day, it is counted from now.
+    response.rate_limit = None;
+    response
 }
 
 /// P20, P55
@@ -146,12 +137,12 @@ async fn check_cuts(
     let played = each(records, move |record: Arc<Arc<Record>>| {
         let player = player.clone();
         async move {
-            let engine = player.engine(&record, Cut::Whole);
-            let whole = folded(engine.generate("hi").await);
+            let adapter = player.adapter(&record, Cut::Whole);
+            let whole = plain(ask(&*adapter, &record, Cut::Whole).await);
             let cuts = cuts(&record);
             for cut in &cuts {
-                let asked = engine.generate("hi").header(CUT_HEADER, cut.text());
-                assert_eq!(folded(asked.await), whole, "{} {}", record.id, cut.text());
+                let again = plain(ask(&*adapter, &record, *cut).await);
+                assert_eq!(again, whole, "{} {}", record.id, cut.text());
             }
             cuts.len()
         }
@@ -222,18 +213,15 @@ async fn p75_no_quiet_success() {
 }
 
 async fn check_short(player: &Player, record: &Record) -> usize {
-    let engine = player.engine(record, Cut::Whole);
-    let Ok(whole) = engine.generate("hi").await else {
-        return 0;
-    };
+    let adapter = player.adapter(record, Cut::Whole);
+    let whole = ask(&*adapter, record, Cut::Whole).await;
     let places = short_places(&record.response.body);
     for at in &places {
         for cut in [Cut::End(*at), Cut::Break(*at)] {
             if matches!(cut, Cut::End(_)) && finishes_often(record) {
                 continue;
             }
-            let asked = engine.generate("hi").header(CUT_HEADER, cut.text());
-            let Ok(short) = asked.await else { continue };
+            let short = ask(&*adapter, record, cut).await;
             if short.error.is_some() {
                 continue;
             }
@@ -245,13 +233,13 @@ async fn check_short(player: &Player, record: &Record) -> usize {
     places.len()
 }
 
-/// A dozen places all over the body, and those around the ends of its last lines.
+/// A few places all over the body, and those around the ends of its last lines.
 fn short_places(body: &[u8]) -> Vec<usize> {
-    let spread = (0..12).map(|part| body.len() * part / 12);
+    let spread = (0..5).map(|part| body.len() * part / 5);
     let ends = body.iter().enumerate().rev();
-    let ends = ends.filter(|(_, byte)| **byte == b'\n').take(8);
-    let around = ends.flat_map(|(at, _)| [at.saturating_sub(1), at, at + 1]);
-    let mut places: Vec<usize> = spread.chain(around).filter(|at| *at < body.len()).collect();
+    let ends = ends.filter(|(_, byte)| **byte == b'\n').take(6);
+    let around = ends.flat_map(|(at, _)| [at.saturating_sub(1), at]);
+    let mut places: Vec<usize> = spread.chain(around).collect();
     places.sort_unstable();
     places.dedup();
     places
