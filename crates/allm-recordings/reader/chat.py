@@ -59,14 +59,15 @@ class Reading:
         self.error: Fault | None = None
         self.answered = False
 
-    def chunk(self, chunk: Any) -> None:
+    def chunk(self, chunk: Any, said: str = "delta") -> None:
+        """Takes a chunk, or a document, whose choices have a `message` (some send an empty `delta` beside it)."""
         self.usage = first(get(chunk, "usage"), get(get(chunk, "x_groq"), "usage"), self.usage)
         choices = items(get(chunk, "choices"))
         self.answered = self.answered or isinstance(get(chunk, "choices"), list)
         choice = next((each for each in choices if not get(each, "index")), None)
         if choice is not None:
             self.usage = first(get(choice, "usage"), self.usage)
-            self.message(first(get(choice, "delta"), get(choice, "message")))
+            self.message(first(get(choice, said), get(choice, "message"), get(choice, "delta")))
             reason = get(choice, "finish_reason") or get(get(choice, "finish_details"), "type")
             self.finish = text_of(reason) or self.finish
             self.native = text_of(get(choice, "native_finish_reason")) or self.native
@@ -194,7 +195,7 @@ def read(client: openai.OpenAI, stream: bool) -> Verdict:
                 reading.chunk(chunk)
         else:
             document = client.chat.completions.create(**REQUEST)
-            reading.chunk(document)
+            reading.chunk(document, "message")
             if not isinstance(document, openai.BaseModel) or not reading.answered and reading.error is None:
                 return Verdict(error=Fault("malformed_response"))
     except openai.APIStatusError as raised:
