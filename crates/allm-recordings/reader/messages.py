@@ -68,6 +68,21 @@ def read(client: anthropic.Anthropic, stream: bool) -> Verdict:
 
 
 def streamed(client: anthropic.Anthropic) -> Verdict:
+    try:
+        message, fragments, error, stopped = by_helper(client)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        # The package's helper counts on a perfect stream; its events can be read without it.
+        message, fragments, error, stopped = by_events(client)
+    verdict = verdict_of(message, fragments)
+    verdict.error = error
+    if error is not None and verdict.finish in ("length", "content_filter"):
+        verdict.error = None
+    if not stopped and verdict.error is None:
+        verdict.error = Fault("interrupted")
+    return verdict
+
+
+def by_helper(client: anthropic.Anthropic) -> tuple[Any, dict[int, str], Fault | None, bool]:
     fragments: dict[int, str] = {}
     error, stopped = None, False
     with client.messages.stream(**REQUEST) as stream:
@@ -83,11 +98,57 @@ def streamed(client: anthropic.Anthropic) -> Verdict:
             if raised.response.status_code != 200:
                 raise
             error = reasons.in_band(raised.body)
-        message = stream._current_snapshot_or_none()
-    verdict = verdict_of(message, fragments)
-    verdict.error = error
-    if error is not None and verdict.finish in ("length", "content_filter"):
-        verdict.error = None
-    if not stopped and verdict.error is None:
-        verdict.error = Fault("interrupted")
-    return verdict
+        return stream._current_snapshot_or_none(), fragments, error, stopped
+
+
+def by_events(client: anthropic.Anthropic) -> tuple[Any, dict[int, str], Fault | None, bool]:
+    message: dict[str, Any] = {"content": [], "usage": {}}
+    places: dict[Any, int] = {}
+    fragments: dict[int, str] = {}
+    error, stopped = None, False
+
+    def block(index: Any, empty: dict[str, Any]) -> int:
+        if index not in places:
+            places[index] = len(message["content"])
+            message["content"].append(empty)
+        return places[index]
+
+    try:
+        for event in client.messages.create(stream=True, **REQUEST):
+            if event.type == "message_start":
+                start = event.message.to_dict()
+                message["content"] += items(start.get("content"))
+                message["stop_reason"] = start.get("stop_reason")
+                overlay(message["usage"], start.get("usage"))
+            elif event.type == "content_block_start":
+                places.pop(get(event, "index"), None)
+                block(get(event, "index"), event.content_block.to_dict())
+            elif event.type == "content_block_delta":
+                delta = event.delta
+                if delta.type == "text_delta":
+                    at = block(get(event, "index"), {"type": "text", "text": ""})
+                    message["content"][at]["text"] = text_of(message["content"][at].get("text")) + delta.text
+                elif delta.type == "thinking_delta":
+                    at = block(get(event, "index"), {"type": "thinking", "thinking": ""})
+                    message["content"][at]["thinking"] = text_of(message["content"][at].get("thinking")) + delta.thinking
+                elif delta.type == "input_json_delta":
+                    at = block(get(event, "index"), {"type": "tool_use"})
+                    fragments[at] = fragments.get(at, "") + delta.partial_json
+            elif event.type == "message_delta":
+                message["stop_reason"] = get(event.delta, "stop_reason") or message.get("stop_reason")
+                overlay(message["usage"], event.usage and event.usage.to_dict())
+            elif event.type == "message_stop":
+                stopped = True
+                break
+    except anthropic.APIStatusError as raised:
+        if raised.response.status_code != 200:
+            raise
+        error = reasons.in_band(raised.body)
+    return message, fragments, error, stopped
+
+
+def overlay(known: dict[str, Any], said: Any) -> None:
+    """Counters are totals: a later one replaces, a missing one leaves what was there."""
+    for key, value in (said or {}).items():
+        if value is not None:
+            known[key] = value
