@@ -69,7 +69,7 @@ class Reading:
 
     def candidate(self, candidate: types.Candidate) -> None:
         if candidate.finish_reason is not None:
-            self.finish = candidate.finish_reason.value
+            self.finish = candidate.finish_reason.value or self.finish
         for part in (candidate.content and candidate.content.parts) or []:
             if part.function_call is not None:
                 self.call(part.function_call)
@@ -86,6 +86,8 @@ class Reading:
             if not call.will_continue:
                 self.close()
             return
+        if not call.model_dump(exclude_none=True):
+            return  # it only closes, and nothing is open
         self.calls.append(Call(call.id or "", call.name or "", json.dumps(call.args or {})))
         if call.will_continue or call.partial_args:
             self.open = dict(call.args or {})
@@ -104,20 +106,19 @@ class Reading:
         verdict = Verdict(
             text=self.text, reasoning=self.reasoning, calls=self.calls, usage=self.counted(), error=self.error
         )
-        if self.error is not None:
-            return verdict
-        if self.finish is not None:
-            verdict.finish = "other"
-            if self.finish == "STOP":
-                verdict.finish = "stop"
-            elif self.finish == "MAX_TOKENS":
-                verdict.finish = "length"
-            elif self.finish in FILTERED:
-                verdict.finish = "content_filter"
-            elif self.finish in FAILED:
-                verdict.error = Fault("generation_failed")
-        elif self.blocked and not self.candidates:
+        if self.finish == "STOP":
+            verdict.finish = "stop"
+        elif self.finish == "MAX_TOKENS":
+            verdict.finish = "length"
+        elif self.finish in FILTERED or self.finish is None and self.blocked and not self.candidates:
             verdict.finish = "content_filter"
+        elif self.finish is not None:
+            verdict.finish = "other"
+        if verdict.finish in ("length", "content_filter"):
+            # What was cut stays cut: the error after it is only a warning (contract 1.3).
+            verdict.error = None
+        elif self.finish in FAILED and self.error is None:
+            verdict.error = Fault("generation_failed")
         return verdict
 
     def counted(self) -> Usage:
