@@ -8,7 +8,7 @@ from typing import Any, Iterator
 import openai
 
 import reasons
-from verdict import Call, Fault, Usage, Verdict, count, first
+from verdict import Call, Fault, Usage, Verdict, count, first, is_cut
 
 FINISH = {
     "stop": "stop",
@@ -230,11 +230,13 @@ class Watch:
 
     def __init__(self, stream: Any) -> None:
         self.done = self.ended = False
+        self.data = ""
         self.stream = stream
         stream._iter_events = self.events
 
     def events(self) -> Iterator[Any]:
         for event in self.stream._decoder.iter_bytes(self.bytes()):
+            self.data = event.data
             self.done = self.done or event.data.strip() == "[DONE]"
             yield event
 
@@ -245,4 +247,4 @@ class Watch:
 
     def fault(self) -> Fault:
         """Why an event is not JSON: the last one was cut, any other one is wrong."""
-        return Fault("interrupted" if self.ended else "malformed_event")
+        return Fault("interrupted" if self.ended and is_cut(self.data) else "malformed_event")
