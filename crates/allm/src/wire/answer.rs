@@ -5,7 +5,6 @@
 
 mod call;
 mod part;
-mod usage;
 
 use std::collections::VecDeque;
 
@@ -131,15 +130,6 @@ impl Answer {
     /// What the call used; a later statement replaces an earlier one.
     pub(crate) fn usage(&mut self, usage: Usage) {
         self.usage = Some(usage);
-    }
-
-    /// The usage as it goes out: no part is larger than its whole.
-    fn settled_usage(&mut self) -> Option<Usage> {
-        let mut usage = self.usage.take()?;
-        for odd in usage::settle(&mut usage) {
-            self.warn("usage_inconsistent", Some(odd.to_owned()));
-        }
-        Some(usage)
     }
 
     /// Why the model stopped, and the provider's word for it; a later statement replaces an earlier one.
@@ -281,11 +271,10 @@ impl Answer {
             self.events
                 .push_back(Event::TextCompleted(TextCompleted { id, text }));
         }
-        let usage = self.settled_usage();
         let completed = MessageCompleted {
             finish_reason: finish,
             raw_finish_reason: self.raw_finish.take(),
-            usage,
+            usage: self.usage.take(),
             response_id: self.response_id.as_deref().map(Into::into),
             model: self.model.clone(),
             provider_request_id: self.provider_request_id.take(),
@@ -306,7 +295,7 @@ impl Answer {
         }
         if self.begun
             && self.about.raw_chunks
-            && let (Some(usage), Ok(chunk)) = (self.settled_usage(), RawJson::new("null"))
+            && let (Some(usage), Ok(chunk)) = (self.usage.take(), RawJson::new("null"))
         {
             self.push_raw(chunk, Some(usage));
         }

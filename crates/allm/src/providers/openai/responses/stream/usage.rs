@@ -28,6 +28,13 @@ pub(super) fn read(raw: &RawValue, answer: &mut Answer) {
             total,
         });
     }
+    if let (Some(part), Some(whole)) = (usage.reasoning_tokens, usage.output_tokens)
+        && part > whole
+    {
+        usage.reasoning_tokens = None;
+        fields.insert("reasoning_tokens".to_owned(), part.into());
+        answer.warn("usage_inconsistent", Some("reasoning_tokens".to_owned()));
+    }
     fields.retain(|_, value| !value.is_null());
     usage.extra = fields;
     answer.usage(usage);
