@@ -208,7 +208,7 @@ def read(client: openai.OpenAI, stream: bool) -> Verdict:
     except json.JSONDecodeError:
         if watch is None:
             return Verdict(error=Fault("malformed_response"))
-        reading.error = watch.fault()
+        reading.error = watch.fault(closed=reading.finish is not None)
     verdict = reading.verdict()
     closed = watch is None or watch.done
     if verdict.error is None and verdict.finish is None and not (reading.content and closed):
@@ -236,6 +236,8 @@ class Watch:
 
     def events(self) -> Iterator[Any]:
         for event in self.stream._decoder.iter_bytes(self.bytes()):
+            if not event.data.strip():
+                continue
             self.data = event.data
             self.done = self.done or event.data.strip() == "[DONE]"
             yield event
@@ -245,6 +247,9 @@ class Watch:
         self.ended = True
         yield b"\n\n"
 
-    def fault(self) -> Fault:
-        """Why an event is not JSON: the last one was cut, any other one is wrong."""
-        return Fault("interrupted" if self.ended and is_cut(self.data) else "malformed_event")
+    def fault(self, closed: bool) -> Fault | None:
+        """Why an event is not JSON: the last one was cut, any other one is wrong. Behind the closing event a cut one is
+        not missed."""
+        if self.ended and is_cut(self.data):
+            return None if closed else Fault("interrupted")
+        return Fault("malformed_event")

@@ -204,4 +204,6 @@ def in_band(error: Any) -> Fault:
     if reason is None and status is None and "invalid_request_error" in set(words(body)):
         # The type stands in for the status that is missing.
         reason = "invalid_request"
-    return Fault(reason or by_status(status), status)
+    reason = reason or by_status(status)
+    # It broke in the midst of an answer, and nothing says whose fault it is.
+    return Fault("provider_unavailable" if reason == "unknown" else reason, status)
