@@ -62,7 +62,7 @@ def read(client: anthropic.Anthropic, stream: bool) -> Verdict:
         wrong = get(message, "error")
         if wrong:
             return Verdict(error=reasons.in_band(wrong))
-        if not isinstance(get(message, "content"), list):
+        if not isinstance(get(message, "content"), list) and not get(message, "stop_reason"):
             return Verdict(error=Fault("malformed_response"))
         return verdict_of(message, None)
     except anthropic.APIStatusError as raised:

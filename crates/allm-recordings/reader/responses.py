@@ -145,7 +145,8 @@ def read(client: openai.OpenAI, stream: bool) -> Verdict:
                     break
         else:
             response = client.responses.create(**REQUEST)
-            if not isinstance(response, openai.BaseModel) or not isinstance(response.output, list):
+            known = isinstance(get(response, "output"), list) or get(response, "status")
+            if not isinstance(response, openai.BaseModel) or not known:
                 wrong = get(response, "error")
                 return Verdict(error=reasons.in_band(plain(wrong)) if wrong else Fault("malformed_response"))
             reading.final = response
