@@ -160,7 +160,7 @@ def by_marker(text: str) -> str | None:
         return "generation_failed"
     if "model" in text and any(marker in text for marker in GONE):
         return "model_not_found"
-    if "no endpoints found" in text:
+    if "no endpoints found" in text or "supported api model names" in text:
         return "model_not_found"
     return None
 

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use allm::{
-    Adapter, Anthropic, Api, Azure, Compat, Engine, Error, Fold, Gemini, KeyUse, ModelCall,
+    Adapter, Anthropic, Api, Azure, Compat, Engine, Error, Event, Fold, Gemini, KeyUse, ModelCall,
     ModelRef, OpenAi, Request, Response, RetryPolicy,
 };
 
@@ -118,18 +118,31 @@ impl Player {
     }
 }
 
-/// The answer of an adapter to one call with this cut, without an engine between.
-pub async fn ask(adapter: &dyn Adapter, record: &Record, cut: Cut) -> Response {
+/// The events of an adapter's answer to one call with this cut, without an engine between.
+pub async fn ask(adapter: &dyn Adapter, record: &Record, cut: Cut) -> Vec<Event> {
     let model = ModelRef {
         provider: adapter.provider().clone(),
         model: model(record).to_owned(),
     };
     let mut call = ModelCall::new(Request::new("hi"), model, "request");
     call.headers = vec![(CUT_HEADER.to_owned(), cut.text())];
-    let mut events = adapter.stream(call);
+    let mut stream = adapter.stream(call);
+    let mut events = Vec::new();
+    while let Some(mut event) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+        if let Event::MessageCompleted(completed) = &mut event {
+            // Told as a time of the day, it is counted from now.
+            completed.rate_limit = None;
+        }
+        events.push(event);
+    }
+    events
+}
+
+/// The answer that these events are.
+pub fn folded(events: &[Event]) -> Response {
     let mut fold = Fold::new();
-    while let Some(event) = poll_fn(|cx| events.as_mut().poll_next(cx)).await {
-        fold.push(&event);
+    for event in events {
+        fold.push(event);
     }
     if let Some(error) = fold.missing_end() {
         fold.push(&error);

@@ -11,9 +11,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use allm::Response;
 use allm_recordings::kept;
-use allm_recordings::play::{Player, ask, exclusion};
+use allm_recordings::play::{Player, ask, exclusion, folded};
 use allm_recordings::record::DIALECTS;
 use allm_recordings::server::{Cut, Keep, Server};
 use allm_recordings::tasks::each;
@@ -53,13 +52,6 @@ impl Stage {
         streams.sort_by_key(|record| record.response.body.len());
         streams
     }
-}
-
-/// An answer without what belongs to the single call.
-fn plain(mut response: Response) -> Response {
-    // Told as a time of the day, it is counted from now.
-    response.rate_limit = None;
-    response
 }
 
 /// P20, P55
@@ -127,7 +119,7 @@ async fn the_library_reads_what_the_providers_own_packages_read() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// P20: however a body is cut, the answer is the same.
+/// P20: however a body is cut, the events are the same, and so is the answer.
 async fn check_cuts(
     stage: &Stage,
     records: Vec<Arc<Record>>,
@@ -138,10 +130,10 @@ async fn check_cuts(
         let player = player.clone();
         async move {
             let adapter = player.adapter(&record, Cut::Whole);
-            let whole = plain(ask(&*adapter, &record, Cut::Whole).await);
+            let whole = ask(&*adapter, &record, Cut::Whole).await;
             let cuts = cuts(&record);
             for cut in &cuts {
-                let again = plain(ask(&*adapter, &record, *cut).await);
+                let again = ask(&*adapter, &record, *cut).await;
                 assert_eq!(again, whole, "{} {}", record.id, cut.text());
             }
             cuts.len()
@@ -214,14 +206,14 @@ async fn p75_no_quiet_success() {
 
 async fn check_short(player: &Player, record: &Record) -> usize {
     let adapter = player.adapter(record, Cut::Whole);
-    let whole = ask(&*adapter, record, Cut::Whole).await;
+    let whole = folded(&ask(&*adapter, record, Cut::Whole).await);
     let places = short_places(&record.response.body);
     for at in &places {
         for cut in [Cut::End(*at), Cut::Break(*at)] {
             if matches!(cut, Cut::End(_)) && finishes_often(record) {
                 continue;
             }
-            let short = ask(&*adapter, record, cut).await;
+            let short = folded(&ask(&*adapter, record, cut).await);
             if short.error.is_some() {
                 continue;
             }
