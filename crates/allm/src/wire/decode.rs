@@ -2,6 +2,7 @@
 
 use allm_core::AdapterError;
 use bytestring::ByteString;
+use serde::de::IgnoredAny;
 
 use super::answer::Answer;
 use super::body::BodyFault;
@@ -78,4 +79,20 @@ impl From<serde_json::Error> for Fault {
     fn from(_: serde_json::Error) -> Self {
         Self::Malformed
     }
+}
+
+/// What is wrong with a document in which this was found: one that breaks off is not whole, and what is no JSON at all is
+/// no answer.
+pub(crate) fn document_fault(fault: Fault, text: &str) -> Fault {
+    match fault {
+        Fault::Malformed if is_cut(text) => Fault::Interrupted,
+        Fault::Malformed => Fault::Unreadable,
+        fault => fault,
+    }
+}
+
+/// Whether the data of the last event is the beginning of something, cut off with the stream.
+pub(crate) fn is_cut(data: &str) -> bool {
+    "[DONE]".starts_with(data)
+        || serde_json::from_str::<IgnoredAny>(data).is_err_and(|error| error.is_eof())
 }

@@ -165,6 +165,20 @@ async fn p22_p23_a_document_is_understood_whatever_it_is_called() {
     assert_eq!((reason(&response), response.text().as_str()), ("ok", "a"));
 }
 
+/// A document that breaks off may be whole the next time; one that is no JSON will not.
+#[tokio::test]
+async fn a_document_that_cannot_be_read() {
+    for (document, expected) in [
+        ("{\"t\": \"a", "interrupted"),
+        ("{", "interrupted"),
+        ("{\"t\": a}", "malformed_response"),
+        ("{\"t\": \"a\"} {}", "malformed_response"),
+    ] {
+        let response = answer(vec![head(200, &[]), send(document)]).await;
+        assert_eq!(reason(&response), expected, "{document}");
+    }
+}
+
 #[tokio::test]
 async fn p25_p26_a_page_and_nothing() {
     let response = answer(vec![head(200, &[]), send("<html>SECRET PAGE</html>")]).await;
@@ -248,11 +262,30 @@ async fn p33_p34_frames_that_are_none() {
 
 #[tokio::test]
 async fn p13_a_frame_that_was_cut_with_the_stream() {
-    let response = answer(vec![head(200, &[]), send(ONE), send("data: {\"t\": \"b")]).await;
-    assert_eq!(
-        (reason(&response), response.text().as_str()),
-        ("interrupted", "a")
-    );
+    for (last, expected) in [
+        ("data: {\"t\": \"b", "interrupted"),
+        ("data: {\"t\": \"b\\u00", "interrupted"),
+        ("data: [DO", "interrupted"),
+        // Not cut, but wrong: the lines of one event are one text.
+        (
+            "data: {\"t\": \"b\"}\ndata: {\"t\": \"c\"}\n",
+            "malformed_event",
+        ),
+        ("data: nonsense", "malformed_event"),
+    ] {
+        let response = answer(vec![head(200, &[]), send(ONE), send(last)]).await;
+        let seen = (reason(&response), response.text());
+        assert_eq!(seen, (expected, "a".to_owned()), "{last}");
+    }
+    // Behind the closing event nothing is missed.
+    let response = answer(vec![
+        head(200, &[]),
+        send(ONE),
+        send(END),
+        send("data: [DO"),
+    ])
+    .await;
+    assert_eq!((reason(&response), response.text().as_str()), ("ok", "a"));
 }
 
 #[tokio::test]
