@@ -11,3 +11,4 @@ pub(crate) mod lenient;
 pub(crate) mod sse;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod transport;
