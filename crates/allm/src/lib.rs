@@ -85,6 +85,8 @@ mod into_tool;
 mod panics;
 mod providers;
 mod random;
+#[cfg(feature = "http")]
+mod record;
 mod response_format;
 pub mod telemetry;
 mod tools;
@@ -120,6 +122,8 @@ pub use providers::gemini::{Gemini, SchemaMode};
 pub use providers::openai::azure::Azure;
 #[cfg(feature = "openai")]
 pub use providers::openai::{Api, OpenAi};
+#[cfg(feature = "http")]
+pub use record::{CassetteError, CassetteReason, Chunking, Pace, Recorder, Replay};
 pub use response_format::response_format;
 pub use tools::{
     BatchHalt, Decide, DefaultExecutor, ErrorDecision, OnToolError, ToolBatch, ToolEvents,

@@ -14,7 +14,7 @@ mod usage;
 use std::fmt;
 
 use allm_core::{
-    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Error, Event, KeySource,
+    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Error, Event, KeySource, KeyUse,
     ModelCall, ProviderName, Server, ValidationError,
 };
 
@@ -122,6 +122,10 @@ impl Adapter for Anthropic {
 
     fn server(&self) -> Option<Server> {
         self.connection.server()
+    }
+
+    fn key_use(&self) -> KeyUse {
+        self.connection.key_use(KeyUse::Required)
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

@@ -7,7 +7,7 @@ mod stream;
 
 use allm_core::{
     Adapter, BoxStream, Capabilities, EngineError, Error, Event, JsonError, JsonReason, KeySource,
-    ModelCall, Path, ProviderName, Server, ValidationError,
+    KeyUse, ModelCall, Path, ProviderName, Server, ValidationError,
 };
 
 use crate::providers::connection::{
@@ -168,6 +168,10 @@ impl Adapter for Gemini {
 
     fn server(&self) -> Option<Server> {
         self.connection.server()
+    }
+
+    fn key_use(&self) -> KeyUse {
+        self.connection.key_use(KeyUse::Required)
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

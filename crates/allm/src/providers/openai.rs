@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use allm_core::{
     Adapter, AdapterError, AdapterReason, BoxStream, Capabilities, EngineError, Event, KeySource,
-    ModelCall, ProviderName, Server, Support, ValidationError,
+    KeyUse, ModelCall, ProviderName, Server, Support, ValidationError,
 };
 
 use super::compat::profile::{MaxTokensField, Profile};
@@ -235,6 +235,10 @@ impl Adapter for OpenAi {
 
     fn server(&self) -> Option<Server> {
         self.connection.server()
+    }
+
+    fn key_use(&self) -> KeyUse {
+        self.connection.key_use(KeyUse::Required)
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

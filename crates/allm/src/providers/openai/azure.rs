@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use allm_core::{
-    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Event, KeySource, ModelCall,
-    ProviderName, Server, Support, ValidationError,
+    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Event, KeySource, KeyUse,
+    ModelCall, ProviderName, Server, Support, ValidationError,
 };
 
 use super::{Api, Wires, own_profile};
@@ -115,6 +115,10 @@ impl Adapter for Azure {
 
     fn server(&self) -> Option<Server> {
         self.connection.server()
+    }
+
+    fn key_use(&self) -> KeyUse {
+        self.connection.key_use(KeyUse::Required)
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {
