@@ -3,12 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use allm_core::{ApiKey, Redactor};
+use allm_core::Redactor;
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::cassette::{Answered, Asked, Chunk, Interaction, Payload};
-use crate::providers::connection::is_secret;
 
 /// Changes a text before it is written or compared.
 #[derive(Clone)]
@@ -84,31 +83,10 @@ impl Cleaner {
             chunks: if body == answered.body {
                 answered.chunks.clone()
             } else {
-                self.moved(answered, body.len())
+                moved(answered, body.len())
             },
             body,
         }
-    }
-
-    /// The chunks of a body whose length has changed, each with what became of its bytes.
-    fn moved(&self, answered: &Answered, whole: usize) -> Vec<Chunk> {
-        let (mut old, mut new) = (0, 0);
-        let mut chunks: Vec<Chunk> = Vec::with_capacity(answered.chunks.len());
-        for chunk in &answered.chunks {
-            old += chunk.length;
-            let before = answered.body.slice(..old.min(answered.body.len()));
-            let end = self.bytes(&before).len().clamp(new, whole);
-            chunks.push(Chunk {
-                at: chunk.at,
-                length: end - new,
-            });
-            new = end;
-        }
-        if let Some(last) = chunks.last_mut() {
-            last.length += whole - new;
-        }
-        chunks.retain(|chunk| chunk.length > 0);
-        chunks
     }
 
     fn text(&self, text: &str) -> String {
@@ -145,18 +123,28 @@ fn scrub_value(scrub: &Scrub, value: &mut Value) {
     }
 }
 
+/// The chunks of a body that has another length now: where it is cut does not matter, but every byte must be in one.
+fn moved(answered: &Answered, length: usize) -> Vec<Chunk> {
+    let was = answered.body.len().max(1);
+    let (mut old, mut new) = (0_usize, 0_usize);
+    let chunks = answered.chunks.iter().map(|chunk| {
+        old += chunk.length;
+        let end = old as u128 * length as u128 / was as u128;
+        let end = usize::try_from(end).unwrap_or(length);
+        let moved = Chunk {
+            at: chunk.at,
+            length: end.saturating_sub(new),
+        };
+        new = end;
+        moved
+    });
+    chunks.filter(|chunk| chunk.length > 0).collect()
+}
+
 /// The value as it is after it was written and read: a number may be read as its neighbour.
 fn as_read(value: Value) -> Value {
     let text = value.to_string();
     serde_json::from_str(&text).unwrap_or(value)
-}
-
-/// A redactor that also knows this key, if it is one.
-pub(super) fn with_key(redactor: Redactor, key: Option<&ApiKey>) -> Redactor {
-    match key.filter(|key| is_secret(key)) {
-        Some(key) => redactor.with_key(key),
-        None => redactor,
-    }
 }
 
 /// Whether a header of an answer is written: not what tells of an account, and not what belongs to the connection.
@@ -199,6 +187,24 @@ fn is_key_parameter(pair: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_byte_stays_in_a_chunk() {
+        let chunk = |at, length| Chunk { at, length };
+        let mut answered = Answered {
+            status: 200,
+            headers: Vec::new(),
+            body: Bytes::from_static(b"0123456789"),
+            chunks: vec![chunk(1, 3), chunk(2, 6), chunk(3, 1)],
+        };
+        for length in [0, 1, 2, 5, 10, 11, 1000] {
+            let moved = moved(&answered, length);
+            assert_eq!(moved.iter().map(|it| it.length).sum::<usize>(), length);
+            assert!(moved.iter().all(|it| it.length > 0));
+        }
+        answered.chunks.clear();
+        assert_eq!(moved(&answered, 5), []);
+    }
 
     /// C196
     #[test]

@@ -21,6 +21,8 @@ pub enum CassetteReason {
     Invalid,
     /// The recording holds the key that it was made with. Nothing was written.
     HoldsKey,
+    /// Nothing was recorded, so nothing was written.
+    Empty,
     /// Nobody said what the file is called.
     NoName,
     /// The file cannot be written.

@@ -110,8 +110,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// Nothing is written then, and what was there stays: the key in use stands in the recording, the file has no name,
-    /// or the file system refuses.
+    /// Nothing is written then, and what was there stays: nothing was recorded, the key in use stands in the recording,
+    /// the file has no name, or the file system refuses.
     pub fn finish(&self) -> Result<PathBuf, CassetteError> {
         let Some(path) = self.path() else {
             let message = "the cassette has no name; say one with `name`";
@@ -133,6 +133,10 @@ impl Recorder {
             CassetteError::new(CassetteReason::Unwritable, path, message)
         };
         let (heard, redactor) = self.tape.heard();
+        if heard.is_empty() {
+            let message = "nothing was recorded; give the recorder to a provider with `record`";
+            return Err(CassetteError::new(CassetteReason::Empty, path, message));
+        }
         let cleaner = Cleaner::new(redactor, self.scrub.clone());
         let mut clean = Vec::with_capacity(heard.len());
         for (index, interaction) in heard.iter().enumerate() {

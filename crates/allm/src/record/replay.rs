@@ -33,14 +33,13 @@ use crate::wire::transport::{BoxError, Incoming, Sending, Transport};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let replay = Replay::open("examples/cassettes/weather.json")?;
+/// let replay = Replay::open("examples/cassettes/hello.json")?;
 /// let engine = Engine::builder()
 ///     .provider(OpenAi::new().replay(&replay))
 ///     .model("openai:gpt-4.1-mini")
 ///     .build()?;
 /// let answer = engine.generate("Say hello.").text().await?;
 /// assert_eq!(answer, "Hello!");
-/// # let replay = replay.allow_unused();
 /// replay.assert_used();
 /// # Ok(())
 /// # }

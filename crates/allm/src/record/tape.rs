@@ -13,7 +13,7 @@ use http_body_util::{BodyExt as _, Full};
 use tokio::time::Instant;
 
 use super::cassette::{Answered, Asked, Chunk, End, Interaction};
-use super::clean::with_key;
+use crate::providers::connection::is_secret;
 use crate::wire::client::HttpClient;
 use crate::wire::transport::{BoxError, Incoming, Sending, Transport};
 
@@ -24,8 +24,8 @@ pub(super) struct Tape(Arc<Mutex<Heard>>);
 #[derive(Default)]
 struct Heard {
     interactions: Vec<Heeded>,
-    /// Knows every key that was used.
-    redactor: Redactor,
+    /// Every key that was used, once.
+    keys: Vec<ApiKey>,
     /// Whether something was heard since it was last written.
     unwritten: bool,
 }
@@ -46,8 +46,13 @@ impl Tape {
 
     /// Listens to a client that is asked with this key.
     pub(super) fn listen(&self, client: HttpClient, key: Option<&ApiKey>) -> HttpClient {
-        let mut heard = self.lock();
-        heard.redactor = with_key(std::mem::take(&mut heard.redactor), key);
+        if let Some(key) = key.filter(|key| is_secret(key)) {
+            let mut heard = self.lock();
+            let is_known = |known: &ApiKey| known.expose() == key.expose();
+            if !heard.keys.iter().any(is_known) {
+                heard.keys.push(key.clone());
+            }
+        }
         Arc::new(Listener {
             client,
             tape: self.clone(),
@@ -59,7 +64,9 @@ impl Tape {
     pub(super) fn heard(&self) -> (Vec<Interaction>, Redactor) {
         let heard = self.lock();
         let interactions = heard.interactions.iter().filter_map(Heeded::interaction);
-        (interactions.collect(), heard.redactor.clone())
+        let redactor = Redactor::new();
+        let redactor = heard.keys.iter().fold(redactor, Redactor::with_key);
+        (interactions.collect(), redactor)
     }
 
     /// What was heard is in a file.

@@ -65,8 +65,9 @@ fn replayed(body: &str, chunking: Chunking) -> Vec<Event> {
     let replay = Replay::open(&file).unwrap().chunking(chunking);
     let engine = engine(Kind::Chat, "https://h.example", Over::Replay(&replay));
     let engine = engine.with(|builder| builder.retry(allm::RetryPolicy::none()));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time();
-    let events = runtime.build().unwrap().block_on(events(&engine.unwrap()));
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().build().unwrap();
+    let events = runtime.block_on(events(&engine.unwrap()));
     replay.assert_used();
     events
 }

@@ -67,6 +67,8 @@ async fn c193_no_connection_at_all() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let recorder = Recorder::new(&folder).name("refused");
+    let error = recorder.finish().unwrap_err();
+    assert_eq!(error.reason(), CassetteReason::Empty);
     let recorded = once(Kind::Chat, &url, Over::Record(&recorder))
         .generate("hi")
         .await;
@@ -138,12 +140,14 @@ async fn c196_only_finish_writes() {
 }
 
 /// A folder that cannot be, a file that is not there, and a recorder without a name are told as such.
-#[test]
-fn what_cannot_be_written_or_read() {
+#[tokio::test]
+async fn what_cannot_be_written_or_read() {
     let folder = folder("faults");
     fs::write(folder.join("file"), "").unwrap();
-    let error = Recorder::new(folder.join("file")).name("x").finish();
-    let error = error.unwrap_err();
+    let server = Server::start(vec![Reply::new(200, streamed(Kind::Chat))]).await;
+    let recorder = Recorder::new(folder.join("file")).name("x");
+    events(&engine(Kind::Chat, &server.url, Over::Record(&recorder))).await;
+    let error = recorder.finish().unwrap_err();
     assert_eq!(error.reason(), CassetteReason::Unwritable);
     assert_eq!(error.file(), folder.join("file").join("x.json"));
     let error = Replay::open(folder.join("none.json")).unwrap_err();

@@ -13,7 +13,7 @@ async fn recorded(kind: Kind, test: &str) -> (Server, Replay) {
     let server = Server::start(vec![Reply::new(200, streamed(kind))]).await;
     let recorder = Recorder::new(&folder).name(test);
     let recording = engine(kind, &server.url, Over::Record(&recorder));
-    recording.generate("hi").await.unwrap();
+    assert_eq!(recording.generate("hi").await.unwrap().text(), "Grüße 👋");
     let replay = Replay::open(recorder.finish().unwrap()).unwrap();
     (server, replay)
 }

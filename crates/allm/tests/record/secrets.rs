@@ -31,7 +31,7 @@ async fn c196_no_key_no_account_no_cookie() {
         let recording = engine(kind, &server.url, Over::Record(&recorder));
         let call = recording.generate("hi").query("key", KEY).query("alt", "x");
         let call = call.header("cookie", "session=of-alice");
-        call.await.unwrap();
+        assert!(call.await.unwrap().text().contains(KEY));
         assert!(server.heads()[0].contains("session=of-alice"));
         let text = fs::read_to_string(recorder.finish().unwrap()).unwrap();
         for secret in ["alice", "cookie", "authorization", "api-key", "key="] {
@@ -68,7 +68,8 @@ async fn c196_configured_accounts() {
         .build()
         .unwrap();
     for model in ["openai:gpt-4o", "anthropic:claude-sonnet-4-5"] {
-        engine.generate("hi").model(model).await.unwrap();
+        let response = engine.generate("hi").model(model).await.unwrap();
+        assert_eq!(response.text(), "Grüße 👋");
     }
     assert!(server.heads().iter().all(|head| head.contains("alice")));
     let file = recorder.finish().unwrap();
@@ -130,7 +131,8 @@ async fn c196_scrubbed_on_both_sides() {
             .name(format!("{kind:?}"))
             .scrub(scrub);
         let recording = engine(kind, &server.url, Over::Record(&recorder));
-        recording.generate("I am Alice").await.unwrap();
+        let response = recording.generate("I am Alice").await.unwrap();
+        assert_eq!(response.text(), "Alice, grüße 👋");
         let file = recorder.finish().unwrap();
         assert!(!fs::read_to_string(&file).unwrap().contains("Alice"));
         let replay = Replay::open(&file).unwrap();
@@ -152,7 +154,8 @@ async fn c196_a_word_is_no_key() {
     let server = Server::start(vec![Reply::new(200, body)]).await;
     let recorder = Recorder::new(&folder).name("word");
     let recording = engine(Kind::Chat, &server.url, Over::Record(&recorder));
-    let response = recording.generate("hi").api_key("ollama").await.unwrap();
+    let word = allm::ApiKey::new("ollama").unwrap().unwrap();
+    let response = recording.generate("hi").api_key(word).await.unwrap();
     assert_eq!(response.model.as_deref(), Some("ollama-m-1"));
     let replay = Replay::open(recorder.finish().unwrap()).unwrap();
     let replayed = events(&engine(Kind::Chat, &server.url, Over::Replay(&replay))).await;

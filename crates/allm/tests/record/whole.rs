@@ -15,7 +15,7 @@ async fn recorded(kind: Kind, test: &str, answers: &[String]) -> (allm::Engine, 
     let recorder = Recorder::new(&folder).name(test);
     let recording = engine(kind, &server.url, Over::Record(&recorder));
     for _ in answers {
-        recording.generate("hi").await.unwrap();
+        assert_eq!(recording.generate("hi").await.unwrap().text(), "Grüße 👋");
     }
     let replay = Replay::open(recorder.finish().unwrap()).unwrap();
     (engine(kind, &server.url, Over::Replay(&replay)), replay)

@@ -1,4 +1,5 @@
 use bytes::Bytes;
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -205,4 +206,39 @@ fn what_was_laid_out_by_hand_is_read() {
     let body = read[0].answered.as_ref().map(|answered| &answered.body[..]);
     assert_eq!(body, Some(&b"data: { \"a\": \"b c\" }\n\n"[..]));
     assert_eq!(read[0].end, End::Whole);
+}
+
+/// Pieces of which bodies are made, so that some are almost events.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        Just(b"data: ".to_vec()),
+        Just(b"event: x".to_vec()),
+        Just(b": c".to_vec()),
+        Just(b"{\"a\": [1.0, \"\\n\"]}".to_vec()),
+        Just(b"\"s\"".to_vec()),
+        Just(b"\n".to_vec()),
+        Just(b"\n\n".to_vec()),
+        Just(b"\r\n\r\n".to_vec()),
+        prop::collection::vec(any::<u8>(), 0..4),
+    ]
+}
+
+proptest! {
+    /// C193: whatever the bytes are.
+    #[test]
+    fn c193_any_body_comes_back(pieces in prop::collection::vec(piece(), 0..12)) {
+        let body = pieces.concat();
+        let mut one = interaction(&body);
+        if let Some(answered) = &mut one.answered {
+            answered.chunks.retain(|chunk| chunk.length > 0);
+        }
+        let text = write(std::slice::from_ref(&one)).expect("written");
+        prop_assert_eq!(read_text(&text).expect("read"), [one]);
+    }
+
+    /// C195: a file of anything is a fault, and no panic.
+    #[test]
+    fn c195_any_text_is_read_or_refused(text in "[ -~\n]{0,60}") {
+        prop_assert!(read_text(&text).is_err());
+    }
 }
