@@ -18,7 +18,7 @@ pub const REDACTED: &str = "[REDACTED]";
 
 /// Takes secrets out of a text before it enters an error, a warning, a span or a file.
 ///
-/// Secrets are the keys it was given, also URL-encoded and inside base64; `Bearer` and what follows it; and whatever
+/// Secrets are the keys it was given, also URL-encoded, inside base64 and escaped as in JSON; `Bearer` and what follows it; and whatever
 /// begins like a key of a known provider.
 ///
 /// ```
@@ -33,7 +33,7 @@ pub const REDACTED: &str = "[REDACTED]";
 /// ```
 #[derive(Clone, Default)]
 pub struct Redactor {
-    /// The keys as they are and URL-encoded.
+    /// The keys as they are, URL-encoded, and escaped as in JSON.
     plain: Vec<std::sync::Arc<Secret>>,
     /// What every base64 text that holds a key has in it.
     encoded: Vec<std::sync::Arc<Secret>>,
@@ -58,6 +58,12 @@ impl Redactor {
         if url != key {
             self.keep(url.to_ascii_lowercase());
             self.keep(url);
+        }
+        // Inside JSON, and inside JSON that stands in a string of JSON.
+        let escaped = json_escaped(key);
+        if escaped != key {
+            self.keep(json_escaped(&escaped));
+            self.keep(escaped);
         }
         if key.len() >= SHORTEST_ENCODED {
             for place in 0..3 {
@@ -114,6 +120,23 @@ impl Redactor {
             same
         });
         found
+    }
+
+    /// Whether one of the given keys stands in a text: as it is, URL-encoded, inside base64, or escaped as in JSON.
+    ///
+    /// ```
+    /// use allm_core::{ApiKey, Redactor};
+    ///
+    /// let key = ApiKey::new("my own key")?.expect("a key");
+    /// let redactor = Redactor::new().with_key(&key);
+    /// assert!(redactor.finds_key_in(b"https://example.com/?k=my%20own%20key"));
+    /// assert!(!redactor.finds_key_in(b"sk-abcdefgh is another"));
+    /// # Ok::<(), allm_core::EngineError>(())
+    /// ```
+    #[must_use]
+    pub fn finds_key_in(&self, text: &[u8]) -> bool {
+        let mut forms = self.plain.iter().chain(&self.encoded);
+        forms.any(|form| memchr::memmem::find(text, form.expose().as_bytes()).is_some())
     }
 
     /// Takes secrets out of a text in place.
@@ -227,6 +250,11 @@ fn url_encoded(text: &str) -> String {
         }
     }
     encoded
+}
+
+/// As in a string of JSON. A key has only printable characters of ASCII.
+fn json_escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// What stands in every base64 text that holds the key at a place of this remainder by 3: the characters that depend

@@ -153,3 +153,27 @@ proptest! {
         prop_assert_eq!(Redactor::new().text(&text), text.as_str());
     }
 }
+
+/// C107, C108: a key is found in every form, and what only looks like one is not taken for it.
+#[test]
+fn c108_a_key_is_found_in_every_form() {
+    let secret = r#"p4ss/wo"rd\with space"#;
+    let redactor = knows(secret);
+    let once = serde_json::to_string(secret).unwrap();
+    for text in [
+        secret.to_owned(),
+        once.clone(),
+        serde_json::to_string(&once).unwrap(),
+        "p4ss%2Fwo%22rd%5Cwith%20space".to_owned(),
+        STANDARD.encode(format!("user:{secret}")),
+        URL_SAFE.encode(secret),
+    ] {
+        assert!(redactor.finds_key_in(text.as_bytes()), "{text}");
+        let clean = redactor.text(&text).into_owned();
+        assert!(!redactor.finds_key_in(clean.as_bytes()), "{clean}");
+    }
+    for text in ["", "p4ss/wo", "sk-abcdefgh", "Bearer abc"] {
+        assert!(!redactor.finds_key_in(text.as_bytes()), "{text}");
+    }
+    assert!(!Redactor::new().finds_key_in(b"sk-abcdefgh"));
+}

@@ -13,6 +13,7 @@
 //! | What can go wrong, and where do I see it? | [`errors`] |
 //! | How do I see what a run does, and what it costs? | [`telemetry`] |
 //! | How do I test my program without a network? | [`testing_with_the_fake`] |
+//! | How do I test against real answers without a network? | `testing_with_recordings` |
 //!
 //! What a function with `#[tool]` may look like is told at [the macro itself](macro@crate::tool). Whole programs are in
 //! the folder `examples` of this crate, in teaching order.
@@ -35,6 +36,10 @@ pub mod structured_output {}
 
 #[doc = include_str!("docs/telemetry.md")]
 pub mod telemetry {}
+
+#[cfg(all(feature = "http", feature = "openai"))]
+#[doc = include_str!("docs/testing_with_recordings.md")]
+pub mod testing_with_recordings {}
 
 #[doc = include_str!("docs/testing_with_the_fake.md")]
 pub mod testing_with_the_fake {}

@@ -37,6 +37,7 @@
 //! | What can go wrong, and where do I see it? | [`guide::errors`] |
 //! | How do I see what a run does, and what it costs? | [`guide::telemetry`] |
 //! | How do I test my program without a network? | [`guide::testing_with_the_fake`] |
+//! | How do I test against real answers without a network? | `guide::testing_with_recordings` |
 //!
 //! Whole programs are in the folder `examples` of this crate, in teaching order:
 //! `cargo run -q -p allm --example 03_one_tool`.
@@ -56,6 +57,7 @@
 //! | stopping | [`CancelToken`] |
 //! | spans, content, numbers | [`telemetry`], [`Redactor`] |
 //! | the scripted provider | [`Fake`], [`Script`] |
+//! | real traffic, recorded and replayed | `Recorder`, `Replay` |
 //! | what you can implement | [`Adapter`], [`ToolExecutor`], [`ToolResultEncoder`], [`ToolHandler`], [`KeySource`] |
 //! | the loop as a value, without async | [`run`] |
 //!
@@ -88,6 +90,8 @@ mod into_tool;
 mod panics;
 mod providers;
 mod random;
+#[cfg(feature = "http")]
+mod record;
 mod response_format;
 pub mod telemetry;
 mod tools;
@@ -123,6 +127,8 @@ pub use providers::gemini::{Gemini, SchemaMode};
 pub use providers::openai::azure::Azure;
 #[cfg(feature = "openai")]
 pub use providers::openai::{Api, OpenAi};
+#[cfg(feature = "http")]
+pub use record::{CassetteError, CassetteReason, Chunking, Pace, Recorder, Replay};
 pub use response_format::response_format;
 pub use tools::{
     BatchHalt, Decide, DefaultExecutor, ErrorDecision, OnToolError, ToolBatch, ToolEvents,

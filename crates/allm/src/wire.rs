@@ -11,3 +11,4 @@ pub(crate) mod lenient;
 pub(crate) mod sse;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod testing;
+pub(crate) mod transport;

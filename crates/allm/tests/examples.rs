@@ -16,7 +16,12 @@ use std::process::{Command, Stdio};
 
 /// Examples that are not there without a feature or on other systems.
 fn is_left_out(example: &str) -> bool {
-    example == "14_process_tool" && !cfg!(all(unix, feature = "process"))
+    match example {
+        "14_process_tool" => !cfg!(all(unix, feature = "process")),
+        // Without `process` they are built without any feature.
+        "18_record_and_replay" => !cfg!(all(feature = "openai", feature = "process")),
+        _ => false,
+    }
 }
 
 #[test]

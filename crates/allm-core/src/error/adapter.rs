@@ -46,6 +46,8 @@ reasons! {
         MalformedResponse => "malformed_response",
         /// The scripted provider has no reply left.
         NoScriptedResponse => "no_scripted_response",
+        /// The recording has no answer to this request, or none that goes on.
+        NoRecordedResponse => "no_recorded_response",
         /// None of these.
         Unknown => "unknown",
     }

@@ -42,7 +42,7 @@ codes! {
         "authentication_failed", "permission_denied", "quota_exceeded", "rate_limited", "invalid_request",
         "model_not_found", "context_length_exceeded", "request_too_large", "content_filter", "generation_failed",
         "unsupported_feature", "provider_unavailable", "timeout", "network_error", "malformed_response",
-        "no_scripted_response", "unknown",
+        "no_scripted_response", "no_recorded_response", "unknown",
     ];
     c139_codes_of_a_stream: StreamReason, retryable ["interrupted", "stalled", "timeout"], all [
         "interrupted", "malformed_event", "event_too_large", "stalled", "timeout", "cancelled",

@@ -14,7 +14,7 @@ mod usage;
 use std::fmt;
 
 use allm_core::{
-    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Error, Event, KeySource,
+    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Error, Event, KeySource, KeyUse,
     ModelCall, ProviderName, Server, Timeouts, ValidationError,
 };
 
@@ -126,6 +126,10 @@ impl Adapter for Anthropic {
 
     fn timeouts(&self) -> Option<Timeouts> {
         self.connection.timeouts
+    }
+
+    fn key_use(&self) -> KeyUse {
+        self.connection.key_use(KeyUse::Required)
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

@@ -100,7 +100,7 @@ impl Adapter for Compat {
     }
 
     fn key_use(&self) -> KeyUse {
-        self.key_use
+        self.connection.key_use(self.key_use)
     }
 
     fn timeouts(&self) -> Option<Timeouts> {

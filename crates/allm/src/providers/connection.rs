@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use allm_core::{
     AdapterError, AdapterReason, ApiKey, BoxStream, EngineError, EngineReason, Error, Event,
-    KeySource, ModelCall, ProviderName, RawBody, RawChunks, Redactor, Server, Timeouts, Warning,
+    KeySource, KeyUse, ModelCall, ProviderName, RawBody, RawChunks, Redactor, Server, Timeouts,
+    Warning,
 };
 use bytes::Bytes;
 use http::header::{
@@ -18,8 +19,9 @@ use http::{HeaderMap, Method, Request, Uri};
 use http_body_util::Full;
 
 use super::translate::media::MAX_IMAGE_BYTES;
+use crate::record::{Recorder, Replay};
 use crate::wire::answer::{About, Answer};
-use crate::wire::client::Clients;
+use crate::wire::client::{Clients, HttpClient};
 use crate::wire::decode::Decoder;
 use crate::wire::exchange::{Attempt, Exchange};
 
@@ -57,7 +59,18 @@ pub(crate) struct Connection {
     pub(crate) max_event_bytes: usize,
     pub(crate) max_body_bytes: usize,
     pub(crate) max_image_bytes: usize,
+    pub(crate) carrier: Carrier,
     clients: Clients,
+}
+
+/// Who carries requests.
+#[derive(Clone)]
+pub(crate) enum Carrier {
+    Network,
+    /// The network, while somebody writes it down.
+    Recorded(Recorder),
+    /// A recording in the place of the network.
+    Replayed(Replay),
 }
 
 /// What a dialect adds to make a request.
@@ -91,7 +104,16 @@ impl Connection {
             max_event_bytes: 16 << 20,
             max_body_bytes: 64 << 20,
             max_image_bytes: MAX_IMAGE_BYTES,
+            carrier: Carrier::Network,
             clients: Clients::default(),
+        }
+    }
+
+    /// Whether calls need a key, where a server would want it as said. A recording wants none.
+    pub(crate) fn key_use(&self, of_the_server: KeyUse) -> KeyUse {
+        match self.carrier {
+            Carrier::Replayed(_) => KeyUse::Never,
+            Carrier::Network | Carrier::Recorded(_) => of_the_server,
         }
     }
 
@@ -113,7 +135,12 @@ impl Connection {
         if let Auth::Header(name) = &self.auth {
             self.header(name, "x")?;
         }
-        Ok(())
+        match &self.carrier {
+            Carrier::Recorded(recorder) if !recorder.has_name() => {
+                Err(self.bad("the recorder's cassette has no name; say one with `name`"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn address(&self) -> Result<Address, EngineError> {
@@ -157,7 +184,11 @@ impl Connection {
     }
 
     fn attempt(&self, call: ModelCall, outgoing: Outgoing) -> Result<Attempt, Error> {
-        self.check_body(&call, &outgoing.body)?;
+        let redactor = match &call.key {
+            Some(key) => Redactor::new().with_key(key),
+            None => Redactor::new(),
+        };
+        self.check_body(&call, &redactor, &outgoing.body)?;
         let uri = self.uri(&call, &outgoing.path)?;
         let auth = outgoing.auth.as_ref().unwrap_or(&self.auth);
         let headers = self.all_headers(&call, &outgoing.headers, auth)?;
@@ -165,11 +196,7 @@ impl Connection {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
-        let client = self.clients.get(call.timeouts.connect).map_err(|_| {
-            self.bad(
-                "the system has no certificates to check servers by; install its CA certificates",
-            )
-        })?;
+        let client = self.client(&call)?;
         let mut answer = Answer::new(About {
             provider: self.name.clone(),
             wire: outgoing.wire,
@@ -178,10 +205,6 @@ impl Connection {
             raw_body: call.raw_body == RawBody::On,
         });
         answer.warn_all(outgoing.warnings);
-        let redactor = match &call.key {
-            Some(key) => Redactor::new().with_key(key),
-            None => Redactor::new(),
-        };
         Ok(Attempt {
             client,
             request,
@@ -194,8 +217,23 @@ impl Connection {
         })
     }
 
+    fn client(&self, call: &ModelCall) -> Result<HttpClient, EngineError> {
+        if let Carrier::Replayed(replay) = &self.carrier {
+            return Ok(replay.client(&self.name));
+        }
+        let client = self.clients.get(call.timeouts.connect).map_err(|_| {
+            self.bad(
+                "the system has no certificates to check servers by; install its CA certificates",
+            )
+        })?;
+        Ok(match &self.carrier {
+            Carrier::Recorded(recorder) => recorder.listen(client, call.key.as_ref()),
+            Carrier::Network | Carrier::Replayed(_) => client,
+        })
+    }
+
     /// A body that may be sent: not too large, and without the key.
-    fn check_body(&self, call: &ModelCall, body: &[u8]) -> Result<(), Error> {
+    fn check_body(&self, call: &ModelCall, redactor: &Redactor, body: &[u8]) -> Result<(), Error> {
         if body.len() > self.max_body_bytes {
             let message = format!(
                 "the request has {} bytes; {} may be sent",
@@ -209,14 +247,7 @@ impl Connection {
             )
             .into());
         }
-        let holds_key =
-            |key: &ApiKey| memchr::memmem::find(body, key.expose().as_bytes()).is_some();
-        // A key so short stands in any text.
-        if call
-            .key
-            .as_ref()
-            .is_some_and(|key| key.expose().len() >= 8 && holds_key(key))
-        {
+        if call.key.as_ref().is_some_and(is_secret) && redactor.finds_key_in(body) {
             let message = "the request holds the key that it is sent with; take it out of messages, tools and `extra`";
             return Err(self
                 .named(EngineError::new(EngineReason::SecretInBody, message))
@@ -297,6 +328,11 @@ impl fmt::Debug for Connection {
             .field("auth", &self.auth)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether a key is more than a word that stands in any text, such as the `ollama` that some servers want.
+pub(crate) fn is_secret(key: &ApiKey) -> bool {
+    key.expose().len() >= 8
 }
 
 /// A stream whose only event is this error.

@@ -7,7 +7,7 @@ pub(crate) mod stream;
 
 use allm_core::{
     Adapter, BoxStream, Capabilities, EngineError, Error, Event, JsonError, JsonReason, KeySource,
-    ModelCall, Path, ProviderName, Server, Timeouts, ValidationError,
+    KeyUse, ModelCall, Path, ProviderName, Server, Timeouts, ValidationError,
 };
 
 use crate::providers::connection::{
@@ -172,6 +172,10 @@ impl Adapter for Gemini {
 
     fn timeouts(&self) -> Option<Timeouts> {
         self.connection.timeouts
+    }
+
+    fn key_use(&self) -> KeyUse {
+        self.connection.key_use(KeyUse::Required)
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

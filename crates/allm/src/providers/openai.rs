@@ -1,6 +1,7 @@
 //! OpenAI, by its two APIs.
 
 pub(crate) mod azure;
+mod capabilities;
 pub(crate) mod chat;
 pub(crate) mod model;
 pub(crate) mod responses;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use allm_core::{
     Adapter, AdapterError, AdapterReason, BoxStream, Capabilities, EngineError, Event, KeySource,
-    ModelCall, ProviderName, Server, Support, Timeouts, ValidationError,
+    KeyUse, ModelCall, ProviderName, Server, Timeouts, ValidationError,
 };
 
 use super::compat::profile::{MaxTokensField, Profile};
@@ -225,12 +226,8 @@ impl Adapter for OpenAi {
         self.connection.check()
     }
 
-    fn capabilities(&self, _: &str) -> Capabilities {
-        Capabilities {
-            streaming: Support::Yes,
-            tools_with_json_schema: Support::Yes,
-            ..Capabilities::default()
-        }
+    fn capabilities(&self, model: &str) -> Capabilities {
+        capabilities::of(model)
     }
 
     fn server(&self) -> Option<Server> {
@@ -239,6 +236,10 @@ impl Adapter for OpenAi {
 
     fn timeouts(&self) -> Option<Timeouts> {
         self.connection.timeouts
+    }
+
+    fn key_use(&self) -> KeyUse {
+        self.connection.key_use(KeyUse::Required)
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Uri;
-use http_body_util::Full;
+use http::{Request, Uri};
+use http_body_util::{BodyExt as _, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -19,9 +19,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-type BoxError = Box<dyn StdError + Send + Sync>;
+use super::transport::{BoxError, Sending, Transport};
+
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
-pub(crate) type HttpClient = Client<Limited, Full<Bytes>>;
+pub(crate) type HttpClient = Arc<dyn Transport>;
 
 /// The clients of one provider configuration: one for each limit of connecting, which belongs to a client and not to a
 /// call. There is hardly ever more than one.
@@ -68,10 +69,21 @@ fn client(limit: Option<Duration>) -> Result<HttpClient, NoRoots> {
         .enable_all_versions()
         .wrap_connector(way);
     let limited = Limited { tls, limit };
-    Ok(Client::builder(TokioExecutor::new())
+    let pooled: Client<Limited, Full<Bytes>> = Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(90))
-        .build(limited))
+        .build(limited);
+    Ok(Arc::new(pooled))
+}
+
+impl Transport for Client<Limited, Full<Bytes>> {
+    fn send(&self, request: Request<Full<Bytes>>) -> Sending {
+        let client = self.clone();
+        Box::pin(async move {
+            let response = client.request(request).await?;
+            Ok(response.map(|body| body.map_err(BoxError::from).boxed_unsync()))
+        })
+    }
 }
 
 /// The way to a host: straight, or through a tunnel of a proxy.

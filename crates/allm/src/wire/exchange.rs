@@ -8,24 +8,23 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
 
 use allm_core::{
-    AdapterError, AdapterReason, BoxFuture, CancelToken, Cancelled, Error, Event, Redactor,
-    Timeouts,
+    AdapterError, BoxFuture, CancelToken, Cancelled, Error, Event, Redactor, Timeouts,
 };
 use bytes::Bytes;
 use futures_core::Stream;
 use http::{Request, Response};
 use http_body::Body as _;
 use http_body_util::Full;
-use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::body::{Body, Piece};
 use super::classify::{Failed, with_head};
-use super::client::{HttpClient, is_too_slow};
+use super::client::HttpClient;
 use super::decode::{Decoder, End, Fault, Flow, document_fault, is_cut};
 use super::headers;
 use super::sse::Frame;
+use super::transport::Incoming;
 use clock::Clock;
 
 /// How much of the body of a failure is read, and for how long.
@@ -98,16 +97,10 @@ impl Exchange {
     fn send(&mut self, client: &HttpClient, request: Request<Full<Bytes>>) {
         self.clock.start();
         let provider = self.answer.about().provider.clone();
-        let sent = client.request(request);
+        let sent = client.send(request);
         self.phase = Phase::Sending(Box::pin(async move {
-            sent.await.map_err(|error| {
-                let reason = if is_too_slow(&error) {
-                    AdapterReason::Timeout
-                } else {
-                    AdapterReason::NetworkError
-                };
-                fault::transport(provider, reason, &error).into()
-            })
+            sent.await
+                .map_err(|error| fault::carried(provider, error).into())
         }));
     }
 
@@ -248,11 +241,7 @@ impl Exchange {
             Poll::Ready(Some(Err(_))) if closed => self.end(End::Broken),
             Poll::Ready(Some(Err(error))) => {
                 let provider = self.answer.about().provider.clone();
-                self.fail(fault::transport(
-                    provider,
-                    AdapterReason::NetworkError,
-                    &error,
-                ));
+                self.fail(fault::carried(provider, error));
             }
         }
         Poll::Ready(())

@@ -94,6 +94,22 @@ macro_rules! connection_options {
             self
         }
 
+        /// Writes down all that goes over the network, for tests to come. See [`Recorder`](crate::Recorder).
+        #[must_use]
+        pub fn record(mut self, recorder: &crate::Recorder) -> Self {
+            self.connection.carrier =
+                crate::providers::connection::Carrier::Recorded(recorder.clone());
+            self
+        }
+
+        /// Answers from a recording: no network is touched and no key is asked for. See [`Replay`](crate::Replay).
+        #[must_use]
+        pub fn replay(mut self, replay: &crate::Replay) -> Self {
+            self.connection.carrier =
+                crate::providers::connection::Carrier::Replayed(replay.clone());
+            self
+        }
+
         /// Registers this configuration under a name of its own.
         #[must_use]
         pub fn named(mut self, name: impl Into<allm_core::ProviderName>) -> Self {

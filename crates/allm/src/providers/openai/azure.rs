@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use allm_core::{
-    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Event, KeySource, ModelCall,
-    ProviderName, Server, Support, Timeouts, ValidationError,
+    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Event, KeySource, KeyUse,
+    ModelCall, ProviderName, Server, Support, Timeouts, ValidationError,
 };
 
 use super::{Api, Wires, own_profile};
@@ -119,6 +119,10 @@ impl Adapter for Azure {
 
     fn timeouts(&self) -> Option<Timeouts> {
         self.connection.timeouts
+    }
+
+    fn key_use(&self) -> KeyUse {
+        self.connection.key_use(KeyUse::Required)
     }
 
     fn key_source(&self) -> Option<&dyn KeySource> {

@@ -1,27 +1,31 @@
 //! The errors of one attempt.
 
-use std::error::Error as StdError;
-
 use allm_core::{
     AdapterError, AdapterReason, Cause, Error, ProviderName, StreamError, StreamReason,
 };
 
 use super::super::answer::Answer;
+use super::super::client::is_too_slow;
 use super::super::decode::Fault;
+use super::super::transport::BoxError;
 use super::clock::Passed;
 
-/// The connection failed.
-pub(super) fn transport(
-    provider: ProviderName,
-    reason: AdapterReason,
-    error: &(dyn StdError + 'static),
-) -> AdapterError {
-    let message = match reason {
-        AdapterReason::Timeout => "the connection was not made in time",
-        _ => "the connection failed",
+/// What a transport could not do: in its own words, or the connection failed.
+pub(super) fn carried(provider: ProviderName, error: BoxError) -> AdapterError {
+    let error = match error.downcast::<AdapterError>() {
+        Ok(told) => return *told,
+        Err(error) => error,
+    };
+    let (reason, message) = if is_too_slow(&*error) {
+        (
+            AdapterReason::Timeout,
+            "the connection was not made in time",
+        )
+    } else {
+        (AdapterReason::NetworkError, "the connection failed")
     };
     AdapterError {
-        cause: Some(Cause::of(error)),
+        cause: Some(Cause::of(&*error)),
         ..AdapterError::new(provider, reason, message)
     }
 }
