@@ -20,7 +20,7 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::body::{Body, Piece};
+use super::body::{Body, BodyFault, Piece};
 use super::classify::{Failed, with_head};
 use super::client::{HttpClient, is_too_slow};
 use super::decode::{Decoder, End, Fault, Flow};
@@ -171,9 +171,24 @@ impl Exchange {
             Ok(Flow::Closed) => self.close(),
             // What follows is not even looked at.
             Ok(Flow::Done) => self.conclude(End::Clean),
+            Err(Fault::Malformed) if self.is_closed() => {}
             // A piece that was cut with the stream.
             Err(Fault::Malformed) if at_end => self.fault(Fault::Interrupted, 0),
             Err(fault) => self.fault(fault, frame.data.len()),
+        }
+    }
+
+    /// Whether the closing event has come. Nothing that follows undoes the answer, but for an error of the provider.
+    fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Tail(_))
+    }
+
+    /// The body cannot be read further.
+    fn unreadable(&mut self, fault: BodyFault) {
+        if self.is_closed() {
+            self.conclude(End::Broken);
+        } else {
+            self.fault(fault.into(), 0);
         }
     }
 
@@ -194,7 +209,7 @@ impl Exchange {
         }
         if end == End::Clean {
             match self.body.finish() {
-                Err(fault) => return self.fault(fault.into(), 0),
+                Err(fault) => return self.unreadable(fault),
                 Ok(None) => {}
                 Ok(Some(Piece::Frame(frame))) => self.take_frame(&frame, true),
                 Ok(Some(Piece::Document(text))) => {
@@ -238,7 +253,7 @@ impl Exchange {
                 if let Ok(data) = frame.into_data()
                     && let Err(fault) = self.body.push(data)
                 {
-                    self.fault(fault.into(), 0);
+                    self.unreadable(fault);
                 }
             }
             Poll::Ready(Some(Err(_))) if closed => self.end(End::Broken),
@@ -275,7 +290,7 @@ impl Exchange {
             }
             Phase::Reading(_) | Phase::Tail(_) => match self.body.next() {
                 Some(Ok(frame)) => self.take_frame(&frame, false),
-                Some(Err(fault)) => self.fault(fault.into(), 0),
+                Some(Err(fault)) => self.unreadable(fault),
                 None => return self.poll_body(cx),
             },
         }
