@@ -79,3 +79,13 @@ impl From<serde_json::Error> for Fault {
         Self::Malformed
     }
 }
+
+/// What is wrong with a document that could not be read: it was cut, or it is none of this wire.
+pub(crate) fn unread(error: &serde_json::Error, text: &str) -> Fault {
+    // The parser does not count a number that was cut as an early end.
+    if error.is_eof() || text.ends_with(['-', '+', '.', 'e', 'E']) {
+        Fault::Interrupted
+    } else {
+        Fault::Unreadable
+    }
+}

@@ -15,7 +15,7 @@ use super::members::Members;
 use super::usage::Spent;
 use crate::wire::answer::Answer;
 use crate::wire::classify::classify;
-use crate::wire::decode::{Decoder, End, Fault, Flow};
+use crate::wire::decode::{Decoder, End, Fault, Flow, unread};
 use crate::wire::lenient::{List, Object};
 use crate::wire::sse::Frame;
 
@@ -296,11 +296,7 @@ impl Decoder for Messages {
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {
         let read = serde_json::from_str::<Object<Whole<'_>>>(text);
-        let Object(Some(message)) = read.map_err(|fault| match fault.classify() {
-            serde_json::error::Category::Eof => Fault::Interrupted,
-            _ => Fault::Unreadable,
-        })?
-        else {
+        let Object(Some(message)) = read.map_err(|error| unread(&error, text))? else {
             return Err(Fault::Unreadable);
         };
         if message.error.is_some() || message.kind.str() == "error" {

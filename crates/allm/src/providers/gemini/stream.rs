@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::wire::answer::{Answer, CallAt, PartAt, PartKind};
 use crate::wire::classify::classify;
-use crate::wire::decode::{Decoder, End, Fault, Flow};
+use crate::wire::decode::{Decoder, End, Fault, Flow, unread};
 use crate::wire::lenient::{List, Object, Text};
 use crate::wire::sse::Frame;
 use chunk::{Candidate, Chunk, Feedback, FunctionCall, InlineData, Raw, RawChunk};
@@ -66,10 +66,7 @@ impl Decoder for GeminiDecoder {
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {
         self.is_document = true;
-        let cut = |error: serde_json::Error| match error.is_eof() {
-            true => Fault::Interrupted,
-            false => Fault::Malformed,
-        };
+        let cut = |error: serde_json::Error| unread(&error, text);
         if !text.starts_with('[') {
             let Object(chunk) = serde_json::from_str(text).map_err(cut)?;
             return match chunk {

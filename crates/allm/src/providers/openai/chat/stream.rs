@@ -15,7 +15,7 @@ use super::usage;
 use crate::providers::compat::profile::{Profile, ReasoningField, ThinkTags};
 use crate::wire::answer::{Answer, PartAt, PartKind};
 use crate::wire::classify::classify;
-use crate::wire::decode::{Decoder, End, Fault, Flow};
+use crate::wire::decode::{Decoder, End, Fault, Flow, unread};
 use crate::wire::lenient::{Object, Text};
 use crate::wire::sse::Frame;
 
@@ -63,7 +63,11 @@ impl ChatDecoder {
     }
 
     fn chunk(&mut self, text: &ByteString, name: &str, answer: &mut Answer) -> Result<(), Fault> {
-        let Object(Some(chunk)) = serde_json::from_str::<Object<Chunk<'_>>>(text)? else {
+        let read = serde_json::from_str::<Object<Chunk<'_>>>(text);
+        let Object(Some(chunk)) = (match read {
+            Err(error) if self.document => return Err(unread(&error, text)),
+            read => read?,
+        }) else {
             return Err(Fault::Malformed);
         };
         let was_cut = self
@@ -313,7 +317,7 @@ impl Decoder for ChatDecoder {
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {
         self.document = true;
         match self.chunk(text, "", answer) {
-            // JSON of another form: an array, or a cut document.
+            // JSON of another form, such as an array.
             Err(Fault::Malformed) => Err(Fault::Unreadable),
             other => other,
         }

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use crate::wire::answer::{Answer, PartKind};
 use crate::wire::classify::classify;
-use crate::wire::decode::{Decoder, End, Fault, Flow};
+use crate::wire::decode::{Decoder, End, Fault, Flow, unread};
 use crate::wire::lenient::{Count, List, Object, Text};
 use crate::wire::sse::Frame;
 use entry::{Entries, Key};
@@ -142,8 +142,7 @@ impl Decoder for ResponsesDecoder {
         let whole: Whole<'_> = match serde_json::from_str(text) {
             Ok(Object(Some(whole))) => whole,
             Ok(Object(None)) => return Err(Fault::Unreadable),
-            Err(error) if error.is_eof() => return Err(Fault::Interrupted),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(unread(&error, text)),
         };
         if whole.failed() {
             whole.take_usage(answer);
