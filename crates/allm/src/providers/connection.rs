@@ -1,6 +1,7 @@
 //! How a provider over HTTP is reached: address, headers, key, limits. The same options for every provider.
 
 mod options;
+mod secrets;
 mod url;
 
 use std::fmt;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use allm_core::{
     AdapterError, AdapterReason, ApiKey, BoxStream, EngineError, EngineReason, Error, Event,
-    KeySource, ModelCall, ProviderName, RawBody, RawChunks, Redactor, Server, Warning,
+    KeySource, ModelCall, ProviderName, RawBody, RawChunks, Server, Warning,
 };
 use bytes::Bytes;
 use http::header::{
@@ -173,10 +174,7 @@ impl Connection {
             raw_body: call.raw_body == RawBody::On,
         });
         answer.warn_all(outgoing.warnings);
-        let redactor = match &call.key {
-            Some(key) => Redactor::new().with_key(key),
-            None => Redactor::new(),
-        };
+        let redactor = self.redactor(&call, &outgoing.headers);
         Ok(Attempt {
             client,
             request,
