@@ -33,6 +33,8 @@ const ERROR_BODY: usize = 64 * 1024;
 const ERROR_TIME: Duration = Duration::from_secs(10);
 /// How long the rest is waited for after the closing event.
 const TAIL: Duration = Duration::from_secs(5);
+/// After how much that made no event the limits are looked at, and others may run.
+const ROUNDS: u32 = 128;
 
 /// What one attempt needs.
 pub(crate) struct Attempt {
@@ -116,8 +118,8 @@ impl Exchange {
         let (head, incoming) = response.into_parts();
         let now = SystemTime::now();
         if head.status.is_success() {
-            self.answer
-                .provider_request_id(headers::request_id(&head.headers));
+            let id = headers::request_id(&head.headers).map(|id| self.redactor.text(id));
+            self.answer.provider_request_id(id.as_deref());
             self.answer
                 .rate_limit(headers::rate_limit(&head.headers, now));
             self.clock.byte();
@@ -129,8 +131,9 @@ impl Exchange {
             let target = headers::text(&head.headers, "location").unwrap_or_default();
             return self.fail(fault::redirected(provider, head.status.as_u16(), target));
         }
+        let until = self.clock.no_later_than(Instant::now() + ERROR_TIME);
         self.phase = Phase::Failing(Box::pin(async move {
-            let body = failure_body(incoming).await;
+            let body = failure_body(incoming, until).await;
             let failed = Failed {
                 provider: &provider,
                 status: Some(head.status.as_u16()),
@@ -321,7 +324,7 @@ impl Stream for Exchange {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         let this = self.get_mut();
-        loop {
+        for _ in 0..ROUNDS {
             if let Some(event) = this.answer.next_event() {
                 return Poll::Ready(Some(event));
             }
@@ -337,16 +340,19 @@ impl Stream for Exchange {
                 return Poll::Pending;
             }
         }
+        // A server that never pauses does not keep the limits from being seen.
+        let _ = this.poll_clock(cx);
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
 /// What there is of the body of a failure, within reason.
-async fn failure_body(mut incoming: Incoming) -> Vec<u8> {
+async fn failure_body(mut incoming: Incoming, until: Instant) -> Vec<u8> {
     let mut body = Vec::new();
-    let deadline = Instant::now() + ERROR_TIME;
     while body.len() < ERROR_BODY {
         let next = std::future::poll_fn(|cx| Pin::new(&mut incoming).poll_frame(cx));
-        let Ok(Some(Ok(frame))) = tokio::time::timeout_at(deadline, next).await else {
+        let Ok(Some(Ok(frame))) = tokio::time::timeout_at(until, next).await else {
             break;
         };
         if let Ok(data) = frame.into_data() {
