@@ -146,6 +146,7 @@ impl Exchange {
     fn fail(&mut self, error: impl Into<Error>) {
         let mut error = error.into();
         self.redactor.clean_error(&mut error);
+        fault::cut(&mut error);
         self.answer.fail(&error);
         self.phase = Phase::Ended;
     }
