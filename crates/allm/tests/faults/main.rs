@@ -13,8 +13,11 @@
 )]
 
 mod bodies;
+mod recorded;
 mod retry;
+mod secrets;
 mod server;
+mod statuses;
 mod streams;
 mod transport;
 mod truncation;
