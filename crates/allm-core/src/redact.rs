@@ -18,7 +18,7 @@ pub const REDACTED: &str = "[REDACTED]";
 
 /// Takes secrets out of a text before it enters an error, a warning, a span or a file.
 ///
-/// Secrets are the keys it was given, also URL-encoded, inside base64 and escaped as in JSON; `Bearer` and what follows it; and whatever
+/// Secrets are the keys it was given, also URL-encoded, in hexadecimal, inside base64 and escaped as in JSON; `Bearer` and what follows it; and whatever
 /// begins like a key of a known provider.
 ///
 /// ```
@@ -33,7 +33,7 @@ pub const REDACTED: &str = "[REDACTED]";
 /// ```
 #[derive(Clone, Default)]
 pub struct Redactor {
-    /// The keys as they are, URL-encoded, and escaped as in JSON.
+    /// The keys as they are, URL-encoded, in hexadecimal, and escaped as in JSON.
     plain: Vec<std::sync::Arc<Secret>>,
     /// What every base64 text that holds a key has in it.
     encoded: Vec<std::sync::Arc<Secret>>,
@@ -66,6 +66,9 @@ impl Redactor {
             self.keep(escaped);
         }
         if key.len() >= SHORTEST_ENCODED {
+            let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+            self.keep(hex.to_ascii_uppercase());
+            self.keep(hex);
             for place in 0..3 {
                 self.encoded
                     .extend(cores(key, place).map(|core| Secret::new(core).into()));

@@ -1,6 +1,7 @@
 //! How a provider over HTTP is reached: address, headers, key, limits. The same options for every provider.
 
 mod options;
+mod secrets;
 mod url;
 
 use std::fmt;
@@ -184,11 +185,7 @@ impl Connection {
     }
 
     fn attempt(&self, call: ModelCall, outgoing: Outgoing) -> Result<Attempt, Error> {
-        let redactor = match &call.key {
-            Some(key) => Redactor::new().with_key(key),
-            None => Redactor::new(),
-        };
-        self.check_body(&call, &redactor, &outgoing.body)?;
+        self.check_body(&call, &outgoing.body)?;
         let uri = self.uri(&call, &outgoing.path)?;
         let auth = outgoing.auth.as_ref().unwrap_or(&self.auth);
         let headers = self.all_headers(&call, &outgoing.headers, auth)?;
@@ -205,6 +202,7 @@ impl Connection {
             raw_body: call.raw_body == RawBody::On,
         });
         answer.warn_all(outgoing.warnings);
+        let redactor = self.redactor(&call, &outgoing.headers);
         Ok(Attempt {
             client,
             request,
@@ -233,7 +231,7 @@ impl Connection {
     }
 
     /// A body that may be sent: not too large, and without the key.
-    fn check_body(&self, call: &ModelCall, redactor: &Redactor, body: &[u8]) -> Result<(), Error> {
+    fn check_body(&self, call: &ModelCall, body: &[u8]) -> Result<(), Error> {
         if body.len() > self.max_body_bytes {
             let message = format!(
                 "the request has {} bytes; {} may be sent",
@@ -247,7 +245,12 @@ impl Connection {
             )
             .into());
         }
-        if call.key.as_ref().is_some_and(is_secret) && redactor.finds_key_in(body) {
+        let holds = |key: &ApiKey| Redactor::new().with_key(key).finds_key_in(body);
+        if call
+            .key
+            .as_ref()
+            .is_some_and(|key| is_secret(key) && holds(key))
+        {
             let message = "the request holds the key that it is sent with; take it out of messages, tools and `extra`";
             return Err(self
                 .named(EngineError::new(EngineReason::SecretInBody, message))

@@ -6,6 +6,7 @@ pub(crate) mod chat;
 pub(crate) mod model;
 pub(crate) mod responses;
 
+use std::fmt;
 use std::sync::Arc;
 
 use allm_core::{
@@ -61,13 +62,23 @@ const RESPONSES: &str = "openai.responses";
 /// let engine = Engine::builder().provider(openai).model("openai:gpt-4.1-mini").build()?;
 /// # Ok::<(), allm::EngineError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct OpenAi {
     connection: Connection,
     api: Api,
     organization: Option<String>,
     project: Option<String>,
     profile: Arc<Profile>,
+}
+
+impl fmt::Debug for OpenAi {
+    /// Organisation and project are values of headers, and not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenAi")
+            .field("connection", &self.connection)
+            .field("api", &self.api)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for OpenAi {

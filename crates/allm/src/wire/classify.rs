@@ -20,7 +20,7 @@ pub(crate) struct Failed<'a> {
 }
 
 impl Failed<'_> {
-    /// The error that the answer tells. Its text is the provider's, not yet redacted.
+    /// The error that the answer tells. Its text is the provider's, neither redacted nor cut yet.
     pub(crate) fn error(&self, now: SystemTime) -> AdapterError {
         match serde_json::from_slice::<Value>(self.body) {
             Ok(body) => classify(self.provider, self.status, &body, now),
@@ -40,8 +40,9 @@ impl Failed<'_> {
         };
         let reason = rules::of_status(self.status.unwrap_or_default());
         AdapterError {
+            message,
             status: self.status,
-            ..AdapterError::new(self.provider.clone(), reason, message)
+            ..AdapterError::new(self.provider.clone(), reason, "")
         }
     }
 }
@@ -85,16 +86,16 @@ pub(crate) fn classify(
         message.push_str(" (check the base URL)");
     }
     let mut error = AdapterError {
+        message,
         status,
         provider_code: told.code.clone(),
         provider_type: told.kind.clone(),
         param: told.param.clone(),
         provider_request_id: told.request_id.clone(),
         retry_after: told.retry_after(now),
-        ..AdapterError::new(provider.clone(), reason, message)
+        ..AdapterError::new(provider.clone(), reason, "")
     };
     if let Some(failed) = told.failed_generation {
-        let failed = AdapterError::new("", AdapterReason::Unknown, failed).message;
         error
             .details
             .insert("failed_generation".to_owned(), failed.into());

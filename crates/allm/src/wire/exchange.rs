@@ -18,7 +18,7 @@ use http_body_util::Full;
 use tokio::time::Instant;
 
 use super::answer::Answer;
-use super::body::{Body, Piece};
+use super::body::{Body, BodyFault, Piece};
 use super::classify::{Failed, with_head};
 use super::client::HttpClient;
 use super::decode::{Decoder, End, Fault, Flow, document_fault, is_cut};
@@ -32,6 +32,8 @@ const ERROR_BODY: usize = 64 * 1024;
 const ERROR_TIME: Duration = Duration::from_secs(10);
 /// How long the rest is waited for after the closing event.
 const TAIL: Duration = Duration::from_secs(5);
+/// After how much that made no event the limits are looked at, and others may run.
+const ROUNDS: u32 = 128;
 
 /// What one attempt needs.
 pub(crate) struct Attempt {
@@ -109,8 +111,8 @@ impl Exchange {
         let (head, incoming) = response.into_parts();
         let now = SystemTime::now();
         if head.status.is_success() {
-            self.answer
-                .provider_request_id(headers::request_id(&head.headers));
+            let id = headers::request_id(&head.headers).map(|id| self.redactor.text(id));
+            self.answer.provider_request_id(id.as_deref());
             self.answer
                 .rate_limit(headers::rate_limit(&head.headers, now));
             self.clock.byte();
@@ -122,8 +124,9 @@ impl Exchange {
             let target = headers::text(&head.headers, "location").unwrap_or_default();
             return self.fail(fault::redirected(provider, head.status.as_u16(), target));
         }
+        let until = self.clock.no_later_than(Instant::now() + ERROR_TIME);
         self.phase = Phase::Failing(Box::pin(async move {
-            let body = failure_body(incoming).await;
+            let body = failure_body(incoming, until).await;
             let failed = Failed {
                 provider: &provider,
                 status: Some(head.status.as_u16()),
@@ -136,6 +139,7 @@ impl Exchange {
     fn fail(&mut self, error: impl Into<Error>) {
         let mut error = error.into();
         self.redactor.clean_error(&mut error);
+        fault::cut(&mut error);
         self.answer.fail(&error);
         self.phase = Phase::Ended;
     }
@@ -164,13 +168,23 @@ impl Exchange {
             Ok(Flow::Closed) => self.close(),
             // What follows is not even looked at.
             Ok(Flow::Done) => self.conclude(End::Clean),
-            Err(Fault::Malformed) if at_end && is_cut(data) => {
-                // Behind the closing event nothing is missed.
-                if !matches!(self.phase, Phase::Tail(_)) {
-                    self.fault(Fault::Interrupted, 0);
-                }
-            }
+            Err(Fault::Malformed) if self.is_closed() => {}
+            Err(Fault::Malformed) if at_end && is_cut(data) => self.fault(Fault::Interrupted, 0),
             Err(fault) => self.fault(fault, frame.data.len()),
+        }
+    }
+
+    /// Whether the closing event has come. Nothing that follows undoes the answer, but for an error of the provider.
+    fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Tail(_))
+    }
+
+    /// The body cannot be read further.
+    fn unreadable(&mut self, fault: BodyFault) {
+        if self.is_closed() {
+            self.conclude(End::Broken);
+        } else {
+            self.fault(fault.into(), 0);
         }
     }
 
@@ -191,7 +205,7 @@ impl Exchange {
         }
         if end == End::Clean {
             match self.body.finish() {
-                Err(fault) => return self.fault(fault.into(), 0),
+                Err(fault) => return self.unreadable(fault),
                 Ok(None) => {}
                 Ok(Some(Piece::Frame(frame))) => self.take_frame(&frame, true),
                 Ok(Some(Piece::Document(text))) => {
@@ -235,7 +249,7 @@ impl Exchange {
                 if let Ok(data) = frame.into_data()
                     && let Err(fault) = self.body.push(data)
                 {
-                    self.fault(fault.into(), 0);
+                    self.unreadable(fault);
                 }
             }
             Poll::Ready(Some(Err(_))) if closed => self.end(End::Broken),
@@ -268,7 +282,7 @@ impl Exchange {
             }
             Phase::Reading(_) | Phase::Tail(_) => match self.body.next() {
                 Some(Ok(frame)) => self.take_frame(&frame, false),
-                Some(Err(fault)) => self.fault(fault.into(), 0),
+                Some(Err(fault)) => self.unreadable(fault),
                 None => return self.poll_body(cx),
             },
         }
@@ -299,7 +313,7 @@ impl Stream for Exchange {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         let this = self.get_mut();
-        loop {
+        for _ in 0..ROUNDS {
             if let Some(event) = this.answer.next_event() {
                 return Poll::Ready(Some(event));
             }
@@ -315,16 +329,19 @@ impl Stream for Exchange {
                 return Poll::Pending;
             }
         }
+        // A server that never pauses does not keep the limits from being seen.
+        let _ = this.poll_clock(cx);
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
 /// What there is of the body of a failure, within reason.
-async fn failure_body(mut incoming: Incoming) -> Vec<u8> {
+async fn failure_body(mut incoming: Incoming, until: Instant) -> Vec<u8> {
     let mut body = Vec::new();
-    let deadline = Instant::now() + ERROR_TIME;
     while body.len() < ERROR_BODY {
         let next = std::future::poll_fn(|cx| Pin::new(&mut incoming).poll_frame(cx));
-        let Ok(Some(Ok(frame))) = tokio::time::timeout_at(deadline, next).await else {
+        let Ok(Some(Ok(frame))) = tokio::time::timeout_at(until, next).await else {
             break;
         };
         if let Ok(data) = frame.into_data() {

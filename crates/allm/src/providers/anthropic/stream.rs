@@ -296,11 +296,7 @@ impl Decoder for Messages {
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {
         let read = serde_json::from_str::<Object<Whole<'_>>>(text);
-        let Object(Some(message)) = read.map_err(|fault| match fault.classify() {
-            serde_json::error::Category::Eof => Fault::Interrupted,
-            _ => Fault::Unreadable,
-        })?
-        else {
+        let Object(Some(message)) = read? else {
             return Err(Fault::Unreadable);
         };
         if message.error.is_some() || message.kind.str() == "error" {

@@ -66,18 +66,14 @@ impl Decoder for GeminiDecoder {
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {
         self.is_document = true;
-        let cut = |error: serde_json::Error| match error.is_eof() {
-            true => Fault::Interrupted,
-            false => Fault::Malformed,
-        };
         if !text.starts_with('[') {
-            let Object(chunk) = serde_json::from_str(text).map_err(cut)?;
+            let Object(chunk) = serde_json::from_str(text)?;
             return match chunk {
                 Some(chunk) => self.chunk(&chunk, text, text, answer),
                 None => Err(Fault::Unreadable),
             };
         }
-        let chunks: List<Raw<'_>> = serde_json::from_str(text).map_err(cut)?;
+        let chunks: List<Raw<'_>> = serde_json::from_str(text)?;
         for raw in chunks.0.into_iter().flatten() {
             let Object(Some(chunk)) = serde_json::from_str(raw.get())? else {
                 return Err(Fault::Unreadable);

@@ -71,6 +71,13 @@ impl Clock {
         self.tail = Instant::now().checked_add(limit);
     }
 
+    /// This time, or the deadline of the call if it is nearer.
+    pub(super) fn no_later_than(&self, time: Instant) -> Instant {
+        let deadline = self.timeouts.deadline;
+        let deadline = deadline.and_then(|limit| self.began.checked_add(limit));
+        deadline.map_or(time, |deadline| deadline.min(time))
+    }
+
     /// The limits that count now.
     fn limits(&self, waits: Waits) -> impl Iterator<Item = (Instant, Passed)> + use<> {
         let at = |from: Instant, limit: Option<Duration>, passed: Passed| {

@@ -4,11 +4,37 @@ use allm_core::{
     AdapterError, AdapterReason, Cause, Error, ProviderName, StreamError, StreamReason,
 };
 
+use serde_json::Value;
+
 use super::super::answer::Answer;
 use super::super::client::is_too_slow;
 use super::super::decode::Fault;
 use super::super::transport::BoxError;
 use super::clock::Passed;
+
+/// Cuts what the provider wrote. That comes after redacting: half a key is not known for one.
+pub(super) fn cut(error: &mut Error) {
+    let Error::Adapter(error) = error else {
+        return;
+    };
+    let cut = |text: &mut String| {
+        let whole = std::mem::take(text);
+        *text = AdapterError::new("", AdapterReason::Unknown, whole).message;
+    };
+    cut(&mut error.message);
+    let texts = [
+        &mut error.provider_code,
+        &mut error.provider_type,
+        &mut error.param,
+        &mut error.provider_request_id,
+    ];
+    texts.into_iter().flatten().for_each(cut);
+    for value in error.details.values_mut() {
+        if let Value::String(text) = value {
+            cut(text);
+        }
+    }
+}
 
 /// What a transport could not do: in its own words, or the connection failed.
 pub(super) fn carried(provider: ProviderName, error: BoxError) -> AdapterError {

@@ -54,7 +54,8 @@ pub(super) fn failure(provider: &ProviderName, word: &str, message: Option<&str>
         None => format!("{provider} ended the answer with {word}"),
     };
     AdapterError {
+        message,
         provider_code: Some(word.to_owned()),
-        ..AdapterError::new(provider.clone(), AdapterReason::GenerationFailed, message)
+        ..AdapterError::new(provider.clone(), AdapterReason::GenerationFailed, "")
     }
 }

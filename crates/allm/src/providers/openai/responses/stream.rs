@@ -142,7 +142,6 @@ impl Decoder for ResponsesDecoder {
         let whole: Whole<'_> = match serde_json::from_str(text) {
             Ok(Object(Some(whole))) => whole,
             Ok(Object(None)) => return Err(Fault::Unreadable),
-            Err(error) if error.is_eof() => return Err(Fault::Interrupted),
             Err(error) => return Err(error.into()),
         };
         if whole.failed() {
