@@ -14,6 +14,7 @@
 pub mod hex;
 pub mod play;
 pub mod record;
+pub mod requests;
 pub mod server;
 pub mod verdict;
 

@@ -149,7 +149,8 @@ impl Recordings {
         recordings
     }
 
-    fn add(&mut self, record: Arc<Record>) {
+    /// Adds a record.
+    pub fn add(&mut self, record: Arc<Record>) {
         self.by_hash
             .insert(record.hash.clone(), Arc::clone(&record));
         self.by_id.insert(record.id.clone(), Arc::clone(&record));

@@ -70,6 +70,8 @@ pub struct Sent {
     pub headers: Vec<(String, String)>,
     /// The JSON body; `null` when it is none.
     pub body: Value,
+    /// The body, byte for byte.
+    pub bytes: Vec<u8>,
 }
 
 /// Whether the server keeps what clients send.
@@ -223,6 +225,7 @@ impl Connection {
                 path,
                 headers: request.headers,
                 body: serde_json::from_slice(&request.body).unwrap_or_default(),
+                bytes: request.body,
             });
         }
         self.stream.write_all(&answer(&record, cut)).await?;

@@ -1,0 +1,11 @@
+//! What the library sends, held against what was recorded.
+
+pub mod case;
+pub mod classes;
+pub mod conversation;
+pub mod dialect;
+pub mod normal;
+pub mod thread;
+
+pub use dialect::Dialect;
+pub use normal::Normal;
