@@ -120,7 +120,8 @@ impl<'a> Writer<'a> {
         let message = said.message;
         match message.role {
             Role::System => {
-                let text = message.text();
+                let texts: Vec<&str> = message.content.iter().filter_map(Part::as_text).collect();
+                let text = texts.join("\n");
                 if !text.trim().is_empty() {
                     self.system.push(text);
                 }
