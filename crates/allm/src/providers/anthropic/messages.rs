@@ -69,7 +69,7 @@ impl<'a> Conversation<'a> {
         warnings: &mut Warnings,
     ) -> Self {
         let mut writer = Writer {
-            ids: Ids::of(messages, IDS),
+            ids: Ids::of(messages, IDS, provider, wire),
             opaques: Opaques::new(provider, wire),
             system: Vec::new(),
             messages: Vec::new(),

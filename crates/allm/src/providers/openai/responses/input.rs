@@ -93,7 +93,7 @@ pub(super) fn input<'a>(
     warnings: &mut Warnings,
 ) -> Vec<Item<'a>> {
     let mut writer = Writer {
-        ids: Ids::of(messages, IDS),
+        ids: Ids::of(messages, IDS, provider, WIRE),
         opaques: Opaques::new(provider, WIRE),
         items: Vec::with_capacity(messages.len()),
         warnings,
