@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::case::{Case, How};
 use super::dialect::{Dialect, Speaker};
 use super::normal::{Block, Normal, Side, Turn};
-use super::thread::{self, Why};
+use super::thread::{self, Renamed, Why};
 use crate::hex::sha256;
 use crate::record::{Record, Recordings};
 use crate::server::{Cut, Keep, Server};
@@ -47,6 +47,7 @@ struct Played {
 struct Said {
     messages: Vec<Message>,
     answers: Vec<Message>,
+    renamed: Renamed,
 }
 
 impl Player {
@@ -192,6 +193,7 @@ impl Player {
         let mut said = Said {
             messages: before.said.clone(),
             answers: before.answers.clone(),
+            renamed: renamed(added, &answer),
         };
         let mut added = added.iter();
         match added.next() {
@@ -205,7 +207,8 @@ impl Player {
                 && turn.calls().count() > 0
                 && turn.calls().all(|(id, _)| {
                     let mut calls = answer.tool_calls.iter();
-                    calls.any(|call| Some(call.id.as_str()) == id)
+                    let own = id.and_then(|id| said.renamed.get(id));
+                    calls.any(|call| Some(call.id.as_str()) == id || Some(&call.id) == own)
                 });
             if !is_rest {
                 self.add(peer, turn, &mut said).await?;
@@ -219,6 +222,7 @@ impl Player {
         let mut said = Said {
             messages: Vec::new(),
             answers: Vec::new(),
+            renamed: Renamed::new(),
         };
         for turn in turns {
             self.add(peer, turn, &mut said).await?;
@@ -235,7 +239,7 @@ impl Player {
         let adapter = self.adapter(dialect, provider, "http://127.0.0.1");
         let name = adapter.provider().clone();
         if turn.side != Side::Assistant {
-            return thread::say(turn, name.as_str(), &mut said.messages);
+            return thread::say(turn, name.as_str(), &said.renamed, &mut said.messages);
         }
         if turn.blocks.iter().any(is_reference) {
             return Err("an answer that is with the provider (`item_reference`)");
@@ -381,6 +385,22 @@ fn same_turns(first: &[Turn], second: &[Turn]) -> bool {
         turns
     };
     plain(first) == plain(second)
+}
+
+/// The ids that a client gave to the calls of an answer, by their places.
+fn renamed(added: &[Turn], answer: &Message) -> Renamed {
+    let first = added
+        .iter()
+        .take_while(|turn| turn.side != Side::User || turn.blocks.iter().all(Block::is_result));
+    let theirs = first
+        .filter(|turn| turn.side == Side::Assistant)
+        .flat_map(Turn::calls);
+    let pairs = theirs.zip(&answer.tool_calls);
+    pairs
+        .filter(|((_, name), call)| *name == call.name)
+        .filter_map(|((id, _), call)| Some((id?.to_owned(), call.id.clone())))
+        .filter(|(id, _)| answer.tool_calls.iter().all(|call| call.id.as_str() != id))
+        .collect()
 }
 
 /// The fidelity of records that were made here.

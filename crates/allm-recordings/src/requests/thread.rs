@@ -50,8 +50,16 @@ fn part(media: &Media, provider: &str) -> Part {
     })
 }
 
+/// Ids of calls that a client made up, and those that the provider gave.
+pub(crate) type Renamed = std::collections::HashMap<String, ToolCallId>;
+
 /// Adds what a turn of the application, the person or a tool says to a conversation.
-pub(crate) fn say(turn: &Turn, provider: &str, said: &mut Vec<Message>) -> Result<(), Why> {
+pub(crate) fn say(
+    turn: &Turn,
+    provider: &str,
+    renamed: &Renamed,
+    said: &mut Vec<Message>,
+) -> Result<(), Why> {
     match turn.side {
         Side::System => said.push(Message::system(parts(&turn.blocks, provider)?)),
         Side::Assistant => return Err("an answer is not said"),
@@ -60,7 +68,7 @@ pub(crate) fn say(turn: &Turn, provider: &str, said: &mut Vec<Message>) -> Resul
                 turn.blocks.iter().partition(|block| block.is_result());
             let mut answered = Vec::new();
             for result in &results {
-                let message = answer(result, provider, said, &mut answered)?;
+                let message = answer(result, (provider, renamed), said, &mut answered)?;
                 said.push(message);
             }
             let rest: Vec<Block> = rest.into_iter().cloned().collect();
@@ -80,7 +88,7 @@ pub(crate) fn say(turn: &Turn, provider: &str, said: &mut Vec<Message>) -> Resul
 
 fn answer(
     result: &Block,
-    provider: &str,
+    (provider, renamed): (&str, &Renamed),
     said: &[Message],
     answered: &mut Vec<ToolCallId>,
 ) -> Result<Message, Why> {
@@ -109,8 +117,10 @@ fn answer(
     };
     let mut calls = asked.tool_calls.iter();
     let call = match (id, name) {
-        (Some(id), _) if !id.is_empty() => calls
-            .find(|call| call.id.as_str() == id || call.wire_id.as_deref() == Some(id.as_str())),
+        (Some(id), _) if !id.is_empty() => calls.find(|call| {
+            let known = call.id.as_str() == id || call.wire_id.as_deref() == Some(id.as_str());
+            known || renamed.get(id) == Some(&call.id)
+        }),
         (_, Some(name)) => calls.filter(open).find(|call| call.name == *name),
         _ => calls.find(open),
     };

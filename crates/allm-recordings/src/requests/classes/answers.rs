@@ -4,23 +4,23 @@ use serde_json::Value;
 
 use super::{Class, Pair};
 use crate::requests::dialect::Dialect;
-use crate::requests::normal::{Block, Turn};
+use crate::requests::normal::{Block, Turn, is_empty};
 
 pub(super) const CLASSES: &[Class] = &[
+    Class::new(
+        "signature_alphabet",
+        "the client writes a signature in the URL-safe alphabet of base64, ours as it came: the same bytes",
+        signature_alphabet,
+    ),
     Class::new(
         "item_reference",
         "the client names items that the provider stores, ours sends them whole",
         item_reference,
     ),
     Class::new(
-        "client_left_out_members",
-        "the client loses what the provider attached to a part of the answer (`caller`, `phase`, `annotations`, `citations`, the id or signature of a call); ours sends it back",
-        client_left_out_members,
-    ),
-    Class::new(
-        "client_copied_signature",
-        "the client puts the signature of the first call on every call, or one of its own on a call that had none; ours stands where it came",
-        client_copied_signature,
+        "thought_with_the_provider",
+        "the client names a thought that the provider stores; ours asks it to store nothing, so the name alone would be refused (the contract, 2.7)",
+        thought_with_the_provider,
     ),
     Class::new(
         "thinking_not_taken_back",
@@ -48,14 +48,29 @@ pub(super) const CLASSES: &[Class] = &[
         client_left_out_calls,
     ),
     Class::new(
+        "client_order",
+        "the client changes the order of text, thinking and calls in the answer; ours keeps it",
+        client_order,
+    ),
+    Class::new(
+        "client_left_out_members",
+        "the client loses what the provider attached to a part of the answer (`caller`, `phase`, `annotations`, `citations`, the id or signature of a call); ours sends it back",
+        client_left_out_members,
+    ),
+    Class::new(
+        "client_copied_signature",
+        "the client puts the signature of the first call on every call, or one of its own on a call that had none; ours stands where it came",
+        client_copied_signature,
+    ),
+    Class::new(
         "client_renamed_calls",
         "the client gives calls ids of its own, in call and result alike; ours keeps the provider's",
         client_renamed_calls,
     ),
     Class::new(
-        "client_order",
-        "the client changes the order of text, thinking and calls in the answer; ours keeps it",
-        client_order,
+        "client_changed_calls",
+        "the client changes the name or the arguments of a call before it sends it back; ours sends what the model wrote",
+        client_changed_calls,
     ),
     Class::new(
         "client_rewrote_text",
@@ -124,11 +139,31 @@ fn client_copied_signature(pair: &mut Pair) {
         for (recorded, ours) in recorded.blocks.iter_mut().zip(&mut ours.blocks) {
             if let (Block::Call { with, .. }, Block::Call { with: own, .. }) = (recorded, ours)
                 && !own.contains_key(NAME)
-                && (with.get(NAME) == first.as_ref())
+                && (with.get(NAME) == first.as_ref() || with.get(NAME).is_some_and(is_skip))
             {
                 with.remove(NAME);
             }
         }
+    }
+}
+
+fn thought_with_the_provider(pair: &mut Pair) {
+    if pair.dialect != Dialect::OpenAiResponses {
+        return;
+    }
+    for (recorded, ours) in pair.answers() {
+        let in_ours = |block: &Block| ours.blocks.contains(block);
+        recorded.blocks.retain(|block| match block {
+            Block::Reasoning(thought) => {
+                let told = |name: &str| thought.get(name).is_some_and(|value| !is_empty(value));
+                told("encrypted_content") || told("content") || in_ours(block)
+            }
+            Block::Other(item) => {
+                let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
+                item.get("type") != Some(&"item_reference".into()) || !id.starts_with("rs_")
+            }
+            _ => true,
+        });
     }
 }
 
@@ -233,27 +268,23 @@ fn client_changed_thinking(pair: &mut Pair) {
 
 fn client_left_out_parts(pair: &mut Pair) {
     for (recorded, ours) in pair.answers() {
-        let mut texts = count(recorded, is_text);
-        let has = |block: &Block| recorded.blocks.contains(block);
-        let more = count(ours, is_text).saturating_sub(texts);
-        let mut to_drop = more;
-        ours.blocks.retain(|block| {
-            if is_text(block) && to_drop > 0 && !has(block) {
-                to_drop -= 1;
-                return false;
-            }
-            true
-        });
-        texts = count(recorded, is_other);
-        let mut to_drop = count(ours, is_other).saturating_sub(texts);
-        ours.blocks.retain(|block| {
-            if is_other(block) && to_drop > 0 && !has(block) {
-                to_drop -= 1;
-                return false;
-            }
-            true
-        });
+        for of in [is_text as fn(&Block) -> bool, is_other] {
+            let mut to_drop = count(ours, of).saturating_sub(count(recorded, of));
+            ours.blocks.retain(|block| {
+                let drop = of(block) && to_drop > 0 && !has(recorded, block);
+                to_drop -= usize::from(drop);
+                !drop
+            });
+        }
     }
+}
+
+/// Whether a turn has this block, whatever stands with it.
+fn has(turn: &Turn, block: &Block) -> bool {
+    turn.blocks.iter().any(|other| match (other, block) {
+        (Block::Text { text: one, .. }, Block::Text { text: other, .. }) => one == other,
+        (one, other) => one == other,
+    })
 }
 
 fn count(turn: &Turn, of: fn(&Block) -> bool) -> usize {
@@ -270,35 +301,48 @@ fn is_other(block: &Block) -> bool {
 
 fn client_left_out_calls(pair: &mut Pair) {
     for (recorded, ours) in pair.answers() {
-        let kept: Vec<(Option<String>, String)> = recorded
-            .calls()
-            .map(|(id, name)| (id.map(str::to_owned), name.to_owned()))
-            .collect();
-        if kept.len() < ours.calls().count() {
-            ours.blocks.retain(|block| match block {
-                Block::Call { id, name, .. } => kept.contains(&(id.clone(), name.clone())),
-                _ => true,
+        if recorded.calls().count() < ours.calls().count() {
+            let kept = recorded.blocks.clone();
+            ours.blocks.retain(|block| {
+                let Block::Call { id, .. } = block else {
+                    return true;
+                };
+                let same =
+                    |other: &&Block| matches!(other, Block::Call { id: kept, .. } if kept == id);
+                kept.iter().any(|other| same(&other))
             });
         }
     }
 }
 
-/// Ids become numbers, in the order in which they are first seen.
+/// Ids become numbers, one for each call; a result has that of the last call of its id.
 fn client_renamed_calls(pair: &mut Pair) {
+    if pair.dialect == Dialect::Gemini {
+        // Where the provider gave none, none is sent.
+        for (recorded, ours) in pair.turns() {
+            for (recorded, ours) in recorded.blocks.iter_mut().zip(&ours.blocks) {
+                if let (Block::Call { id, .. }, Block::Call { id: None, .. })
+                | (Block::Result { id, .. }, Block::Result { id: None, .. }) = (recorded, ours)
+                {
+                    *id = None;
+                }
+            }
+        }
+    }
     for side in [&mut pair.recorded, &mut pair.ours] {
         let mut seen: Vec<String> = Vec::new();
         for turn in &mut side.turns {
             for block in &mut turn.blocks {
-                if let Block::Call { id: Some(id), .. } | Block::Result { id: Some(id), .. } = block
-                {
-                    let at = seen
-                        .iter()
-                        .position(|known| known == id)
-                        .unwrap_or_else(|| {
-                            seen.push(id.clone());
-                            seen.len() - 1
-                        });
-                    *id = at.to_string();
+                match block {
+                    Block::Call { id: Some(id), .. } => {
+                        seen.push(std::mem::replace(id, seen.len().to_string()));
+                    }
+                    Block::Result { id: Some(id), .. } => {
+                        if let Some(at) = seen.iter().rposition(|known| known == id) {
+                            *id = at.to_string();
+                        }
+                    }
+                    _ => {}
                 }
             }
         }
@@ -333,6 +377,67 @@ fn client_rewrote_blocks(pair: &mut Pair) {
         for (recorded, ours) in recorded.blocks.iter_mut().zip(&mut ours.blocks) {
             if let (Block::Other(recorded), Block::Other(ours)) = (recorded, ours) {
                 ours.clone_from(recorded);
+            }
+        }
+    }
+}
+
+fn client_changed_calls(pair: &mut Pair) {
+    for (recorded, ours) in pair.answers() {
+        for (recorded, ours) in recorded.blocks.iter().zip(&mut ours.blocks) {
+            if let (Block::Call { id, .. }, Block::Call { id: own, .. }) = (recorded, &*ours)
+                && id == own
+                && id.is_some()
+            {
+                ours.clone_from(recorded);
+            }
+        }
+    }
+}
+
+fn is_skip(signature: &Value) -> bool {
+    // In words, or in base64.
+    let skips = [
+        "skip/thought/signature/validator",
+        "skip_thought_signature_validator",
+        "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
+    ];
+    signature.as_str().is_some_and(|text| skips.contains(&text))
+}
+
+fn signature_alphabet(pair: &mut Pair) {
+    fn plain(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                for (name, value) in object {
+                    match value {
+                        Value::String(text) if name == "thoughtSignature" => {
+                            *text = text.replace('-', "+").replace('_', "/");
+                        }
+                        value => plain(value),
+                    }
+                }
+            }
+            Value::Array(list) => list.iter_mut().for_each(plain),
+            _ => {}
+        }
+    }
+    if pair.dialect != Dialect::Gemini {
+        return;
+    }
+    for side in [&mut pair.recorded, &mut pair.ours] {
+        for block in side.turns.iter_mut().flat_map(|turn| &mut turn.blocks) {
+            match block {
+                Block::Reasoning(value) | Block::Other(value) => plain(value),
+                block => {
+                    if let Some(with) = block.with_mut() {
+                        let mut value = Value::Object(std::mem::take(with));
+                        plain(&mut value);
+                        if let Value::Object(plain) = value {
+                            *with = plain;
+                        }
+                    }
+                }
             }
         }
     }

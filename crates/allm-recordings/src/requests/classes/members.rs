@@ -15,7 +15,7 @@ pub(super) const CLASSES: &[Class] = &[
     Class::new(
         "cache_marks",
         "the client marks blocks with `cache_control` or `prompt_cache_breakpoint`; ours asks for caching with one setting for the whole request",
-        |pair| drop_recorded(pair, &["cache_control", "prompt_cache_breakpoint"]),
+        cache_marks,
     ),
     Class::new(
         "item_ids",
@@ -68,6 +68,31 @@ pub(super) const CLASSES: &[Class] = &[
         options_of_tools,
     ),
     Class::new(
+        "options_of_documents",
+        "the client asks for citations of a document, for which the library has no field",
+        |pair| {
+            if pair.dialect == Dialect::AnthropicMessages {
+                for turn in &mut pair.recorded.turns {
+                    for block in &mut turn.blocks {
+                        if let Block::Media(media) = block {
+                            media.with.remove("citations");
+                        }
+                    }
+                }
+            }
+        },
+    ),
+    Class::new(
+        "no_arguments",
+        "the client sends `null` as the arguments of a call without any, ours `{}`",
+        no_arguments,
+    ),
+    Class::new(
+        "result_without_id",
+        "the client leaves out which call a result answers, ours says it",
+        result_without_id,
+    ),
+    Class::new(
         "schema_without_properties",
         "the client leaves `properties` or `type` out of the schema of a tool without arguments, ours says them (the contract, 2.6)",
         schema_without_properties,
@@ -112,6 +137,15 @@ fn drop_recorded(pair: &mut Pair, names: &[&str]) {
             drop(with);
         }
     }
+}
+
+/// An answer that is read from a request may have the client's marks.
+fn cache_marks(pair: &mut Pair) {
+    const MARKS: &[&str] = &["cache_control", "prompt_cache_breakpoint"];
+    drop_recorded(pair, MARKS);
+    each_with(&mut pair.ours, &mut |with| {
+        with.retain(|name, _| !MARKS.contains(&name.as_str()));
+    });
 }
 
 fn empty_members(pair: &mut Pair) {
@@ -221,11 +255,8 @@ fn schema_without_properties(pair: &mut Pair) {
             }
             if let Some(schema) = schema.as_object_mut() {
                 schema.entry("type").or_insert("object".into());
-                if schema.get("type") == Some(&"object".into()) {
-                    schema
-                        .entry("properties")
-                        .or_insert(Value::Object(Map::new()));
-                }
+                let none = Value::Object(Map::new());
+                schema.entry("properties").or_insert(none);
             }
         }
     }
@@ -248,6 +279,33 @@ fn name_of_file(pair: &mut Pair) {
                         media.name = None;
                     }
                 }
+            }
+        }
+    }
+}
+
+fn no_arguments(pair: &mut Pair) {
+    for turn in &mut pair.recorded.turns {
+        for block in &mut turn.blocks {
+            if let Block::Call { arguments, .. } = block
+                && arguments.is_null()
+            {
+                *arguments = Value::Object(Map::new());
+            }
+        }
+    }
+}
+
+fn result_without_id(pair: &mut Pair) {
+    if pair.dialect != Dialect::OpenAiChat {
+        return;
+    }
+    for (recorded, ours) in pair.turns() {
+        for (recorded, ours) in recorded.blocks.iter_mut().zip(&ours.blocks) {
+            if let (Block::Result { id, .. }, Block::Result { id: own, .. }) = (recorded, ours)
+                && id.is_none()
+            {
+                id.clone_from(own);
             }
         }
     }

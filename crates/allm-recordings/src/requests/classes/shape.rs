@@ -38,6 +38,16 @@ pub(super) const CLASSES: &[Class] = &[
         empty_answer_left_out,
     ),
     Class::new(
+        "blank_text",
+        "the client sends blocks of blank text, which the wire refuses or does not read; ours leaves them out (the contract, 2.3)",
+        blank_text,
+    ),
+    Class::new(
+        "text_in_pieces",
+        "the client sends the text of an answer in several parts, ours in one: a run of text is one part (the contract, 7)",
+        text_in_pieces,
+    ),
+    Class::new(
         "results_in_several_messages",
         "the client sends the results of one answer in several messages, ours in one, as the wire wants it (the contract, 2.3)",
         neighbours,
@@ -109,13 +119,10 @@ fn system_in_blocks(pair: &mut Pair) {
 
 fn text_in_blocks(pair: &mut Pair) {
     if !matches!(pair.dialect, Dialect::OpenAiChat | Dialect::OpenAiResponses) {
-        // A result is one text.
-        if pair.dialect == Dialect::Gemini {
-            return;
-        }
+        return;
     }
     for turn in &mut pair.recorded.turns {
-        if turn.side == Side::User && pair.dialect != Dialect::AnthropicMessages {
+        if turn.side == Side::User {
             join(&mut turn.blocks, "\n");
         }
         for block in &mut turn.blocks {
@@ -160,7 +167,7 @@ fn calls_and_results_in_turn(pair: &mut Pair) {
             Some(at)
                 if turn.side == Side::Assistant
                     && only_results(at)
-                    && of_one(&turns[at], &turn) =>
+                    && (turns[at].blocks.is_empty() || of_one(&turns[at], &turn)) =>
             {
                 turns[at].blocks.extend(turn.blocks);
                 turns[at].with.extend(turn.with);
@@ -175,15 +182,60 @@ fn is_blank(block: &Block) -> bool {
     matches!(block, Block::Text { text, .. } if text.trim().is_empty())
 }
 
+/// What a client writes in the place of text without anything to read.
+fn is_placeholder(block: &Block) -> bool {
+    matches!(block, Block::Text { text, .. } if text == "[empty string]")
+}
+
 fn empty_answer_left_out(pair: &mut Pair) {
     if matches!(pair.dialect, Dialect::OpenAiChat | Dialect::OpenAiResponses) {
         return;
     }
+    let mut ours = pair.ours.turns.iter().flat_map(|turn| &turn.blocks);
+    let is_ours = ours.any(is_placeholder);
+    let says_nothing = |block: &Block| is_blank(block) || !is_ours && is_placeholder(block);
     let turns = &mut pair.recorded.turns;
     let before = turns.len();
-    turns.retain(|turn| turn.side != Side::Assistant || !turn.blocks.iter().all(is_blank));
+    turns.retain(|turn| turn.side != Side::Assistant || !turn.blocks.iter().all(says_nothing));
     if turns.len() != before {
         neighbours(pair);
+    }
+}
+
+fn blank_text(pair: &mut Pair) {
+    let is_left_out = |block: &Block| match (pair.dialect, block) {
+        (Dialect::AnthropicMessages, block) => is_blank(block),
+        (Dialect::Gemini, Block::Text { text, with }) => text.is_empty() && with.is_empty(),
+        _ => false,
+    };
+    for turn in pair.recorded.turns.iter_mut().chain(&mut pair.ours.turns) {
+        turn.blocks.retain(|block| !is_left_out(block));
+    }
+}
+
+/// Texts of an answer that stand together and have nothing with them are one.
+fn text_in_pieces(pair: &mut Pair) {
+    if pair.dialect != Dialect::Gemini {
+        return;
+    }
+    let answers = pair.recorded.turns.iter_mut().chain(&mut pair.ours.turns);
+    for turn in answers.filter(|turn| turn.side == Side::Assistant) {
+        let mut blocks: Vec<Block> = Vec::new();
+        for block in turn.blocks.drain(..) {
+            match (blocks.last_mut(), block) {
+                (
+                    Some(Block::Text { text, with }),
+                    Block::Text {
+                        text: more,
+                        with: with_more,
+                    },
+                ) if with.is_empty() && with_more.is_empty() => {
+                    text.push_str(&more);
+                }
+                (_, block) => blocks.push(block),
+            }
+        }
+        turn.blocks = blocks;
     }
 }
 
@@ -238,7 +290,14 @@ fn results_stand_alone(pair: &mut Pair) {
 }
 
 fn media_follow_results(pair: &mut Pair) {
-    if pair.dialect != Dialect::OpenAiChat {
+    let is_inline = |block: &Block| match block {
+        Block::Result { content, .. } => {
+            content.iter().any(|block| matches!(block, Block::Media(_)))
+        }
+        _ => false,
+    };
+    let mut ours = pair.ours.turns.iter().flat_map(|turn| &turn.blocks);
+    if pair.dialect != Dialect::OpenAiChat || ours.any(is_inline) {
         return;
     }
     let mut turns: Vec<Turn> = Vec::new();
@@ -295,27 +354,37 @@ fn announced(content: &[Block], id: &str, held: &mut Vec<Block>) -> String {
     texts.join("\n")
 }
 
+/// Brings recorded results into the order of the calls before them.
 fn order_of_results(pair: &mut Pair) {
-    let key = |block: &Block| match block {
+    let mut calls: Vec<(Option<String>, String)> = Vec::new();
+    let place = |calls: &[(Option<String>, String)], block: &Block| match block {
+        Block::Result { id: Some(id), .. } => {
+            calls.iter().position(|(call, _)| call.as_ref() == Some(id))
+        }
         Block::Result {
-            id, name, content, ..
-        } => (id.clone(), name.clone(), format!("{content:?}")),
-        _ => (None, None, String::new()),
+            name: Some(name), ..
+        } => calls.iter().position(|(_, call)| call == name),
+        _ => None,
     };
-    for side in [&mut pair.recorded, &mut pair.ours] {
-        let mut at = 0;
-        while at < side.turns.len() {
-            let is_tool = |turn: &&Turn| turn.side == Side::Tool;
-            let run = side.turns[at..].iter().take_while(is_tool).count();
-            side.turns[at..at + run]
-                .sort_by_key(|turn| turn.blocks.first().map(key).unwrap_or_default());
-            at += run.max(1);
+    let turns = &mut pair.recorded.turns;
+    let mut at = 0;
+    while at < turns.len() {
+        if turns[at].side == Side::Assistant {
+            let asked = turns[at].calls();
+            calls = asked
+                .map(|(id, name)| (id.map(str::to_owned), name.to_owned()))
+                .collect();
         }
-        for turn in &mut side.turns {
-            let run = turn.blocks.iter().take_while(|block| block.is_result());
-            let run = run.count();
-            turn.blocks[..run].sort_by_key(key);
-        }
+        let run = turns[at..]
+            .iter()
+            .take_while(|turn| turn.side == Side::Tool)
+            .count();
+        turns[at..at + run]
+            .sort_by_key(|turn| turn.blocks.first().and_then(|block| place(&calls, block)));
+        let blocks = &mut turns[at].blocks;
+        let results = blocks.iter().take_while(|block| block.is_result()).count();
+        blocks[..results].sort_by_key(|block| place(&calls, block));
+        at += run.max(1);
     }
 }
 

@@ -85,6 +85,13 @@ fn read(raw: &Value) -> Option<Block> {
             with: part,
         });
     }
+    // A part that only carries a signature is an empty text; some clients leave the text out.
+    if part.len() == 1 && part.contains_key("thoughtSignature") {
+        return Some(Block::Text {
+            text: String::new(),
+            with: part,
+        });
+    }
     if let Some(call) = object(&mut part, "functionCall") {
         let mut call = humps(call);
         let id = text(&mut call, "id");
