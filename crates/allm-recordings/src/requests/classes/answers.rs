@@ -28,6 +28,11 @@ pub(super) const CLASSES: &[Class] = &[
         thinking_not_taken_back,
     ),
     Class::new(
+        "client_moved_signature",
+        "the client puts the signature of a text on the thought before it; ours stands where it came",
+        client_moved_signature,
+    ),
+    Class::new(
         "client_left_out_thinking",
         "the client loses the thinking of the answer; ours sends it back",
         client_left_out_thinking,
@@ -207,6 +212,23 @@ fn thinking_not_taken_back(pair: &mut Pair) {
     }
 }
 
+fn client_moved_signature(pair: &mut Pair) {
+    const NAME: &str = "thoughtSignature";
+    for (recorded, ours) in pair.answers() {
+        let kept: Vec<Value> = ours
+            .blocks
+            .iter_mut()
+            .filter_map(|block| block.with_mut()?.get(NAME).cloned())
+            .collect();
+        recorded.blocks.retain(|block| match block {
+            Block::Reasoning(thought) => thought
+                .get(NAME)
+                .is_none_or(|signature| !kept.contains(signature)),
+            _ => true,
+        });
+    }
+}
+
 fn client_left_out_thinking(pair: &mut Pair) {
     for (recorded, ours) in pair.answers() {
         let is_thought = |block: &Block| matches!(block, Block::Reasoning(_));
@@ -363,8 +385,16 @@ fn client_order(pair: &mut Pair) {
 }
 
 fn client_rewrote_text(pair: &mut Pair) {
+    // Text that is only in the recorded answer would be lost by us, but for thinking that a client makes text of.
+    let is_thought =
+        |block: &Block| matches!(block, Block::Text { text, .. } if text.starts_with("<think>"));
     for (recorded, ours) in pair.answers() {
-        if count(recorded, is_text) > 0 || count(ours, is_text) > 0 {
+        let only_thoughts = recorded
+            .blocks
+            .iter()
+            .filter(|block| is_text(block))
+            .all(is_thought);
+        if count(ours, is_text) > 0 || only_thoughts {
             for turn in [recorded, ours] {
                 turn.blocks.retain(|block| !is_text(block));
             }
