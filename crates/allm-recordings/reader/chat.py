@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Iterator
 
 import openai
 
 import reasons
-from verdict import Call, Fault, Usage, Verdict, count, first
+from verdict import Call, Fault, Usage, Verdict, count, first, is_cut
 
 FINISH = {
     "stop": "stop",
@@ -59,14 +59,15 @@ class Reading:
         self.error: Fault | None = None
         self.answered = False
 
-    def chunk(self, chunk: Any) -> None:
+    def chunk(self, chunk: Any, said: str = "delta") -> None:
+        """Takes a chunk, or a document, whose choices have a `message` (some send an empty `delta` beside it)."""
         self.usage = first(get(chunk, "usage"), get(get(chunk, "x_groq"), "usage"), self.usage)
         choices = items(get(chunk, "choices"))
         self.answered = self.answered or isinstance(get(chunk, "choices"), list)
         choice = next((each for each in choices if not get(each, "index")), None)
         if choice is not None:
             self.usage = first(get(choice, "usage"), self.usage)
-            self.message(first(get(choice, "delta"), get(choice, "message")))
+            self.message(first(get(choice, said), get(choice, "message"), get(choice, "delta")))
             reason = get(choice, "finish_reason") or get(get(choice, "finish_details"), "type")
             self.finish = text_of(reason) or self.finish
             self.native = text_of(get(choice, "native_finish_reason")) or self.native
@@ -185,16 +186,16 @@ def usage(said: Any) -> Usage:
 
 def read(client: openai.OpenAI, stream: bool) -> Verdict:
     reading = Reading()
+    watch = None
     try:
         if stream:
             chunks = client.chat.completions.create(stream=True, **REQUEST)
-            done = watch_done(chunks)
+            watch = Watch(chunks)
             for chunk in chunks:
                 reading.chunk(chunk)
         else:
-            done = []
             document = client.chat.completions.create(**REQUEST)
-            reading.chunk(document)
+            reading.chunk(document, "message")
             if not isinstance(document, openai.BaseModel) or not reading.answered and reading.error is None:
                 return Verdict(error=Fault("malformed_response"))
     except openai.APIStatusError as raised:
@@ -204,9 +205,13 @@ def read(client: openai.OpenAI, stream: bool) -> Verdict:
             raise
         # An error event: the package raises in the midst of the stream.
         reading.error = reasons.in_band(raised.body)
-        done = [True]
+    except json.JSONDecodeError:
+        if watch is None:
+            return Verdict(error=Fault("malformed_response"))
+        reading.error = watch.fault(closed=reading.finish is not None)
     verdict = reading.verdict()
-    if verdict.error is None and verdict.finish is None and not (reading.content and (done or not stream)):
+    closed = watch is None or watch.done
+    if verdict.error is None and verdict.finish is None and not (reading.content and closed):
         verdict.error = Fault("interrupted")
     return verdict
 
@@ -219,16 +224,32 @@ def body_of(raised: Any) -> Any:
         return raised.response.text
 
 
-def watch_done(stream: Any) -> list[bool]:
-    """The package hides `[DONE]`; an answer without finish reason is only whole with it."""
-    seen: list[bool] = []
-    events = stream._iter_events
+class Watch:
+    """Looks at what the package hides. `done`: `[DONE]` has come; an answer without finish reason is only whole with it.
+    `ended`: all was read. The package drops a last event whose blank line is missing, the contract takes it (1.2)."""
 
-    def watched() -> Any:
-        for event in events():
-            if event.data.strip() == "[DONE]":
-                seen.append(True)
+    def __init__(self, stream: Any) -> None:
+        self.done = self.ended = False
+        self.data = ""
+        self.stream = stream
+        stream._iter_events = self.events
+
+    def events(self) -> Iterator[Any]:
+        for event in self.stream._decoder.iter_bytes(self.bytes()):
+            if not event.data.strip():
+                continue
+            self.data = event.data
+            self.done = self.done or event.data.strip() == "[DONE]"
             yield event
 
-    stream._iter_events = watched
-    return seen
+    def bytes(self) -> Iterator[bytes]:
+        yield from self.stream.response.iter_bytes()
+        self.ended = True
+        yield b"\n\n"
+
+    def fault(self, closed: bool) -> Fault | None:
+        """Why an event is not JSON: the last one was cut, any other one is wrong. Behind the closing event a cut one is
+        not missed."""
+        if self.ended and is_cut(self.data):
+            return None if closed else Fault("interrupted")
+        return Fault("malformed_event")

@@ -10,7 +10,7 @@ from typing import Any
 from google.genai import Client, errors, types
 
 import reasons
-from verdict import Call, Fault, Usage, Verdict, count, first
+from verdict import Call, Fault, Usage, Verdict, count, first, is_cut
 
 FILTERED = {
     "SAFETY",
@@ -69,7 +69,7 @@ class Reading:
 
     def candidate(self, candidate: types.Candidate) -> None:
         if candidate.finish_reason is not None:
-            self.finish = candidate.finish_reason.value
+            self.finish = candidate.finish_reason.value or self.finish
         for part in (candidate.content and candidate.content.parts) or []:
             if part.function_call is not None:
                 self.call(part.function_call)
@@ -86,6 +86,8 @@ class Reading:
             if not call.will_continue:
                 self.close()
             return
+        if not call.model_dump(exclude_none=True):
+            return  # it only closes, and nothing is open
         self.calls.append(Call(call.id or "", call.name or "", json.dumps(call.args or {})))
         if call.will_continue or call.partial_args:
             self.open = dict(call.args or {})
@@ -104,30 +106,37 @@ class Reading:
         verdict = Verdict(
             text=self.text, reasoning=self.reasoning, calls=self.calls, usage=self.counted(), error=self.error
         )
-        if self.error is not None:
-            return verdict
-        if self.finish is not None:
-            verdict.finish = "other"
-            if self.finish == "STOP":
-                verdict.finish = "stop"
-            elif self.finish == "MAX_TOKENS":
-                verdict.finish = "length"
-            elif self.finish in FILTERED:
-                verdict.finish = "content_filter"
-            elif self.finish in FAILED:
-                verdict.error = Fault("generation_failed")
-        elif self.blocked and not self.candidates:
+        if self.finish == "STOP":
+            verdict.finish = "stop"
+        elif self.finish == "MAX_TOKENS":
+            verdict.finish = "length"
+        elif self.finish in FILTERED or self.finish is None and self.blocked and not self.candidates:
             verdict.finish = "content_filter"
+        elif self.finish is not None:
+            verdict.finish = "other"
+        if verdict.finish in ("length", "content_filter"):
+            # What was cut stays cut: the error after it is only a warning (contract 1.3).
+            verdict.error = None
+        elif self.finish in FAILED and self.error is None:
+            verdict.error = Fault("generation_failed")
         return verdict
 
     def counted(self) -> Usage:
         said = self.usage.get
-        prompt, thoughts = said("prompt_token_count"), said("thoughts_token_count")
+        thoughts = said("thoughts_token_count")
         written = first(said("candidates_token_count"), said("response_token_count"))
         # The contract's input has the prompts of the provider's own tools in it, its output has the thoughts.
-        input = None if prompt is None else prompt + (said("tool_use_prompt_token_count") or 0)
-        output = None if written is None and thoughts is None else (written or 0) + (thoughts or 0)
-        return Usage(input, output, said("cached_content_token_count"), thoughts)
+        return Usage(
+            total(said("prompt_token_count"), said("tool_use_prompt_token_count")),
+            total(written, thoughts),
+            said("cached_content_token_count"),
+            thoughts,
+        )
+
+
+def total(*counts: int | None) -> int | None:
+    known = [each for each in counts if each is not None]
+    return sum(known) if known else None
 
 
 def put(target: Any, fragment: types.PartialArg) -> None:
@@ -159,7 +168,11 @@ def place(target: Any, step: Any, empty: Any) -> Any:
     return target[step]
 
 
-def read(client: Client, base: str, stream: bool) -> Verdict:
+def read(client: Client, base: str, form: str) -> Verdict:
+    """`form`: what the body is, `stream`, `document` or `array`."""
+    if form == "array":
+        return whole(by_hand(base), False)
+    stream = form == "stream"
     reading = Reading()
     options = types.HttpOptions(base_url=base, api_version="v1beta", timeout=60_000)
     request: Any = {"model": "m", "contents": "x", "config": types.GenerateContentConfig(http_options=options)}
@@ -175,6 +188,9 @@ def read(client: Client, base: str, stream: bool) -> Verdict:
             return Verdict(error=reasons.http(raised.code, raised.details))
         reading.error = reasons.in_band(raised.details)
     except (errors.UnknownApiResponseError, ValueError, AttributeError):
+        reading = by_hand(base)
+    if not reading.candidates and not reading.blocked and reading.error is None:
+        # The package overlooks an error in a document that began well.
         reading = by_hand(base)
     return whole(reading, stream)
 
@@ -199,19 +215,20 @@ def by_hand(base: str) -> Reading:
     reading = Reading()
     with urllib.request.urlopen(urllib.request.Request(f"{base}/v1beta/models/m", b"{}")) as answer:
         body = answer.read().decode("utf-8-sig", "replace").strip()
-    if body.startswith("["):
-        chunks = json.loads(body)
-    elif body.startswith("{"):
-        chunks = [json.loads(body)]
+    if body.startswith(("{", "[")):
+        document = json.loads(body)
+        chunks = document if isinstance(document, list) else [document]
     else:
         chunks = []
-        for event in re.split(r"\r\n\r\n|\n\n|\r\r", body):
-            lines = [line[5:].removeprefix(" ") for line in event.splitlines() if line.startswith("data:")]
+        events = re.split(r"\r\n\r\n|\n\n|\r\r", body)
+        for index, event in enumerate(events):
+            lines = [line[5:].removeprefix(" ") for line in re.split(r"\r\n|\n|\r", event) if line.startswith("data:")]
+            data = "\n".join(lines).strip()
             try:
-                chunks.append(json.loads("\n".join(lines)))
+                chunks += [json.loads(data)] if data and data != "[DONE]" else []
             except ValueError:
-                # An event of several lines is one text, and this one is no JSON.
-                reading.error = Fault("malformed_event")
+                last = index + 1 == len(events)
+                reading.error = Fault("interrupted" if last and is_cut(data) else "malformed_event")
                 break
     for chunk in chunks:
         if isinstance(chunk, dict) and chunk.get("error"):

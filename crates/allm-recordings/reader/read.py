@@ -57,17 +57,17 @@ def records(root: Path, dialect: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield hashlib.sha256(line).hexdigest()[:16], json.loads(line)
 
 
-def is_stream(record: dict[str, Any]) -> bool:
-    """Whether to ask for a stream. What the body is decides, as it does for anyone who reads it; where there is no
-    answer (an error, an empty body) what was asked for does."""
+def form(record: dict[str, Any]) -> str:
+    """What the body is: `stream`, `document` or `array`. What it begins with decides, as it does for anyone who reads
+    it; where there is no answer (an error, an empty body) what was asked for does."""
     response = record["response"]
     body = response["body"]
     if response.get("body_encoding") == "base64":
         body = base64.b64decode(body).decode("utf-8", "replace")
     body = body.lstrip("\ufeff \t\r\n")
     if 200 <= response["status"] <= 299 and body:
-        return not body.startswith("{")
-    return bool(record.get("streaming"))
+        return {"{": "document", "[": "array"}.get(body[0], "stream")
+    return "stream" if record.get("streaming") else "document"
 
 
 class Reader:
@@ -79,8 +79,9 @@ class Reader:
         self.anthropic = anthropic.Anthropic(api_key="k", base_url=base, max_retries=0, timeout=60)
         self.gemini = genai.Client(api_key="k")
 
-    def read(self, dialect: str, hash: str, stream: bool) -> Verdict:
+    def read(self, dialect: str, hash: str, form: str) -> Verdict:
         base = f"{self.base}/r/{hash}/whole"
+        stream = form == "stream"
         try:
             if dialect == "openai-chat":
                 return chat.read(self.openai.with_options(base_url=base), stream).settled()
@@ -88,7 +89,7 @@ class Reader:
                 return responses.read(self.openai.with_options(base_url=base), stream).settled()
             if dialect == "anthropic-messages":
                 return messages.read(self.anthropic.with_options(base_url=base), stream).settled()
-            return gemini.read(self.gemini, base, stream).settled()
+            return gemini.read(self.gemini, base, form).settled()
         except Exception as raised:  # whatever the package could not read
             logging.debug("%s", hash, exc_info=raised)
             return Verdict(unreadable=type(raised).__name__)
@@ -114,7 +115,7 @@ def read_dialect(reader: Reader, root: Path, dialect: str, everything: bool, job
     known = stored_verdicts(dialect)
     wanted = [hash for hash in all_records if everything or hash not in known]
     with ThreadPoolExecutor(jobs) as pool:
-        verdicts = pool.map(lambda hash: reader.read(dialect, hash, is_stream(all_records[hash])), wanted)
+        verdicts = pool.map(lambda hash: reader.read(dialect, hash, form(all_records[hash])), wanted)
         for hash, verdict in zip(wanted, verdicts):
             known[hash] = stored(hash, verdict)
     # Verdicts of records that are not here stay: the folder may hold only a part of them.
@@ -128,7 +129,7 @@ def show(reader: Reader, root: Path, wanted: str) -> bool:
     for dialect in DIALECTS:
         for hash, record in records(root, dialect):
             if wanted in (hash, record["id"]):
-                verdict = reader.read(dialect, hash, is_stream(record))
+                verdict = reader.read(dialect, hash, form(record))
                 print(json.dumps(clear(verdict), ensure_ascii=False, indent=2))
                 print(json.dumps(stored(hash, verdict), ensure_ascii=False))
                 return True

@@ -133,7 +133,7 @@ def daily_quota(body: Any) -> bool:
     return False
 
 
-def by_words(body: Any, status: int | None, in_band: bool) -> str | None:
+def by_words(body: Any, status: int | None) -> str | None:
     said = set(words(body))
     text = message(body).lower()
     if text.startswith("request too large"):
@@ -145,9 +145,6 @@ def by_words(body: Any, status: int | None, in_band: bool) -> str | None:
             return reason
         if reason == "model_not_found" and said & {"not_found_error", "not_found"} and "model" in text:
             return reason
-    if in_band and status is None and "invalid_request_error" in said:
-        # Markers come after codes, and this row is the last of the codes.
-        return "invalid_request"
     return None
 
 
@@ -163,7 +160,7 @@ def by_marker(text: str) -> str | None:
         return "generation_failed"
     if "model" in text and any(marker in text for marker in GONE):
         return "model_not_found"
-    if "no endpoints found" in text:
+    if "no endpoints found" in text or "supported api model names" in text:
         return "model_not_found"
     return None
 
@@ -180,14 +177,14 @@ def nested(body: Any) -> str | None:
             return by_marker(raw)
     if not isinstance(raw, dict):
         return None
-    return by_words(raw, None, False) or by_marker(message(raw))
+    return by_words(raw, None) or by_marker(message(raw))
 
 
 def http(status: int, body: Any) -> Fault:
     """An answer that is not 2xx."""
     body = document(body)
     marked = by_marker(message(body)) if 400 <= status <= 499 else None
-    reason = nested(body) or by_words(body, status, False) or marked or by_status(status)
+    reason = nested(body) or by_words(body, status) or marked or by_status(status)
     return Fault(reason, status)
 
 
@@ -203,5 +200,10 @@ def in_band(error: Any) -> Fault:
             if digits is not None and 400 <= digits <= 599:
                 status = digits
                 break
-    reason = nested(body) or by_words(body, status, True) or by_marker(message(body))
-    return Fault(reason or by_status(status), status)
+    reason = nested(body) or by_words(body, status) or by_marker(message(body))
+    if reason is None and status is None and "invalid_request_error" in set(words(body)):
+        # The type stands in for the status that is missing.
+        reason = "invalid_request"
+    reason = reason or by_status(status)
+    # It broke in the midst of an answer, and nothing says whose fault it is.
+    return Fault("provider_unavailable" if reason == "unknown" else reason, status)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import openai
 from openai.types.responses import Response
 
 import reasons
-from chat import body_of, get, items, text_of
+from chat import Watch, body_of, get, items, text_of
 from verdict import Call, Fault, Usage, Verdict, count
 
 REQUEST: dict[str, Any] = {"model": "m", "input": "x"}
@@ -23,6 +24,8 @@ class Reading:
         self.open: dict[Any, dict[str, Any]] = {}
         """What the deltas said of items that were not finished."""
         self.final: Response | None = None
+        self.closed_as: str | None = None
+        """What the closing event is called, for answers that do not say their status."""
         self.error: Fault | None = None
 
     def event(self, event: Any) -> None:
@@ -33,11 +36,11 @@ class Reading:
             self.items[event.output_index] = event.item
             self.open.pop(event.output_index, None)
         elif kind == "response.output_text.delta":
-            self.opened(event.output_index)["text"] += event.delta
+            self.opened(event.output_index)["text"] += text_of(get(event, "delta"))
         elif kind == "response.refusal.delta":
-            self.opened(event.output_index)["refusal"] += event.delta
+            self.opened(event.output_index)["refusal"] += text_of(get(event, "delta"))
         elif kind == "response.reasoning_text.delta":
-            self.opened(event.output_index)["reasoning"] += event.delta
+            self.opened(event.output_index)["reasoning"] += text_of(get(event, "delta"))
         elif kind in ("response.reasoning_summary_text.delta", "response.reasoning_summary.delta"):
             entry = self.opened(event.output_index)
             if entry["part"] not in (None, event.summary_index):
@@ -45,9 +48,10 @@ class Reading:
             entry["part"] = event.summary_index
             entry["reasoning"] += text_of(event.delta)
         elif kind == "response.function_call_arguments.delta":
-            self.opened(event.output_index)["arguments"] += event.delta
+            self.opened(event.output_index)["arguments"] += text_of(get(event, "delta"))
         elif kind in ("response.completed", "response.incomplete"):
             self.final = event.response
+            self.closed_as = kind.removeprefix("response.")
         elif kind == "response.failed":
             self.final = event.response
             self.error = self.error or reasons.in_band(plain(event.response.error))
@@ -69,7 +73,7 @@ class Reading:
         for item in output:
             add(verdict, item)
         if self.final is not None:
-            verdict.finish = finish(self.final)
+            verdict.finish = finish(self.final, self.closed_as)
             if self.final.status in ("failed", "cancelled") and verdict.error is None:
                 verdict.error = reasons.in_band(plain(self.final.error))
             verdict.usage = usage(self.final.usage)
@@ -107,8 +111,8 @@ def add(verdict: Verdict, item: Any) -> None:
         verdict.calls.append(Call(id, text_of(get(item, "name")), text_of(get(item, "arguments"))))
 
 
-def finish(response: Response) -> str | None:
-    status = response.status
+def finish(response: Response, closed_as: str | None) -> str | None:
+    status = response.status or closed_as
     if status == "completed":
         return "stop"
     if status == "incomplete":
@@ -130,15 +134,19 @@ def usage(said: Any) -> Usage:
 
 def read(client: openai.OpenAI, stream: bool) -> Verdict:
     reading = Reading()
+    watch = None
     try:
         if stream:
-            for event in client.responses.create(stream=True, **REQUEST):
+            events = client.responses.create(stream=True, **REQUEST)
+            watch = Watch(events)
+            for event in events:
                 reading.event(event)
                 if reading.error is not None:
                     break
         else:
             response = client.responses.create(**REQUEST)
-            if not isinstance(response, openai.BaseModel) or not isinstance(response.output, list):
+            known = isinstance(get(response, "output"), list) or get(response, "status")
+            if not isinstance(response, openai.BaseModel) or not known:
                 wrong = get(response, "error")
                 return Verdict(error=reasons.in_band(plain(wrong)) if wrong else Fault("malformed_response"))
             reading.final = response
@@ -150,6 +158,10 @@ def read(client: openai.OpenAI, stream: bool) -> Verdict:
         if type(raised) is not openai.APIError:
             raise
         reading.error = reading.error or reasons.in_band(raised.body)
+    except json.JSONDecodeError:
+        if watch is None:
+            return Verdict(error=Fault("malformed_response"))
+        reading.error = watch.fault(closed=reading.final is not None)
     verdict = reading.verdict()
     if reading.final is None and verdict.error is None:
         verdict.error = Fault("interrupted")

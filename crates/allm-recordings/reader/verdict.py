@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import jiter
+
 
 @dataclass
 class Call:
@@ -67,6 +69,9 @@ class Verdict:
 
     def settled(self) -> Verdict:
         """The finish reason as the contract gives it (core 7)."""
+        if self.error is None and any(not call.name for call in self.calls):
+            # Nobody can answer a call without a name (contract, loop 4).
+            self.error = Fault("malformed_event")
         if self.error is not None:
             self.finish = "error"
         elif self.refusal:
@@ -84,6 +89,24 @@ class Verdict:
         cut = self.finish in ("length", "content_filter", "error")
         last = len(self.calls) - 1
         return [call.arguments(cut and index == last) for index, call in enumerate(self.calls)]
+
+
+def is_cut(text: str) -> bool:
+    """Whether this is the beginning of something that ended with the stream, not something else."""
+    text = text.strip()
+    if "[DONE]".startswith(text):
+        return True
+    try:
+        json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        pass
+    else:
+        return False  # a whole value, and more
+    try:
+        jiter.from_json(text.encode(), partial_mode="trailing-strings")
+    except ValueError:
+        return False
+    return True
 
 
 def not_json(word: str) -> None:

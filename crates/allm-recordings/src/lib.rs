@@ -12,10 +12,12 @@
 )]
 
 pub mod hex;
+pub mod kept;
 pub mod play;
 pub mod record;
 pub mod requests;
 pub mod server;
+pub mod tasks;
 pub mod verdict;
 
 pub use record::{Record, Recordings, recordings};

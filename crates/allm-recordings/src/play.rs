@@ -1,14 +1,15 @@
 //! Plays recordings to the library, through the adapter that a caller would have chosen.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use allm::{
-    Adapter, Anthropic, Api, Azure, Compat, Engine, Error, Gemini, KeyUse, OpenAi, Response,
-    RetryPolicy,
+    Adapter, Anthropic, Api, Azure, Compat, Engine, Error, Event, Fold, Gemini, KeyUse, ModelCall,
+    ModelRef, OpenAi, Request, Response, RetryPolicy,
 };
 
 use crate::record::Record;
-use crate::server::{Cut, Server};
+use crate::server::{CUT_HEADER, Cut, Server};
 
 const KEY: &str = "not-a-key-0123456789";
 
@@ -75,53 +76,119 @@ impl Player {
     /// An engine whose provider answers with this record.
     #[must_use]
     pub fn engine(&self, record: &Record, cut: Cut) -> Engine {
+        self.choose(record, cut, IntoEngine(model(record)))
+    }
+
+    /// The provider's adapter alone, which answers with this record.
+    #[must_use]
+    pub fn adapter(&self, record: &Record, cut: Cut) -> Arc<dyn Adapter> {
+        self.choose(record, cut, IntoArc)
+    }
+
+    fn choose<I: IntoForm>(&self, record: &Record, cut: Cut, form: I) -> I::Form {
         let url = self.server.base_url(record, cut);
-        let model = record.model.as_deref().filter(|model| !model.is_empty());
-        let model = model.unwrap_or("some-model");
         match (record.dialect.as_str(), record.provider.as_str()) {
-            ("anthropic-messages", _) => engine(self.anthropic.clone().base_url(url), model),
-            ("gemini", "vertex") => engine(
-                self.gemini.clone().base_url(url).vertex("project", "here"),
-                model,
-            ),
-            ("gemini", _) => engine(self.gemini.clone().base_url(url), model),
+            ("anthropic-messages", _) => form.of(self.anthropic.clone().base_url(url)),
+            ("gemini", "vertex") => {
+                form.of(self.gemini.clone().base_url(url).vertex("project", "here"))
+            }
+            ("gemini", _) => form.of(self.gemini.clone().base_url(url)),
             ("openai-responses", "azure") => {
-                engine(self.azure.clone().base_url(url).api(Api::Responses), model)
+                form.of(self.azure.clone().base_url(url).api(Api::Responses))
             }
             ("openai-responses", _) => {
-                engine(self.openai.clone().base_url(url).api(Api::Responses), model)
+                form.of(self.openai.clone().base_url(url).api(Api::Responses))
             }
-            ("openai-chat", "azure") => engine(
-                self.azure.clone().base_url(url).api(Api::ChatCompletions),
-                model,
-            ),
-            ("openai-chat", "openai") => engine(
-                self.openai.clone().base_url(url).api(Api::ChatCompletions),
-                model,
-            ),
+            ("openai-chat", "azure") => {
+                form.of(self.azure.clone().base_url(url).api(Api::ChatCompletions))
+            }
+            ("openai-chat", "openai") => {
+                form.of(self.openai.clone().base_url(url).api(Api::ChatCompletions))
+            }
             ("openai-chat", provider) => {
                 let known = self
                     .compat
                     .iter()
                     .find(|known| known.provider().as_str() == provider);
                 let compat = known.unwrap_or(&self.other).clone();
-                engine(compat.base_url(url).api_key(KEY), model)
+                form.of(compat.base_url(url).api_key(KEY))
             }
             (dialect, _) => panic!("no adapter speaks {dialect}"),
         }
     }
 }
 
-fn engine(provider: impl Adapter + 'static, model: &str) -> Engine {
-    let once = RetryPolicy {
-        max_attempts: 1,
-        ..RetryPolicy::default()
+/// The events of an adapter's answer to one call with this cut, without an engine between.
+pub async fn ask(adapter: &dyn Adapter, record: &Record, cut: Cut) -> Vec<Event> {
+    let model = ModelRef {
+        provider: adapter.provider().clone(),
+        model: model(record).to_owned(),
     };
-    let model = format!("{}:{model}", provider.provider());
-    Engine::builder()
-        .provider(provider)
-        .model(model.as_str())
-        .retry(once)
-        .build()
-        .unwrap()
+    let mut call = ModelCall::new(Request::new("hi"), model, "request");
+    call.headers = vec![(CUT_HEADER.to_owned(), cut.text())];
+    let mut stream = adapter.stream(call);
+    let mut events = Vec::new();
+    while let Some(mut event) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
+        if let Event::MessageCompleted(completed) = &mut event {
+            // Told as a time of the day, it is counted from now.
+            completed.rate_limit = None;
+        }
+        events.push(event);
+    }
+    events
+}
+
+/// The answer that these events are.
+pub fn folded(events: &[Event]) -> Response {
+    let mut fold = Fold::new();
+    for event in events {
+        fold.push(event);
+    }
+    if let Some(error) = fold.missing_end() {
+        fold.push(&error);
+    }
+    fold.response()
+}
+
+fn model(record: &Record) -> &str {
+    let model = record.model.as_deref().filter(|model| !model.is_empty());
+    model.unwrap_or("some-model")
+}
+
+/// What an adapter is made into.
+trait IntoForm {
+    type Form;
+
+    fn of(self, adapter: impl Adapter + 'static) -> Self::Form;
+}
+
+struct IntoArc;
+
+impl IntoForm for IntoArc {
+    type Form = Arc<dyn Adapter>;
+
+    fn of(self, adapter: impl Adapter + 'static) -> Self::Form {
+        Arc::new(adapter)
+    }
+}
+
+/// With this model.
+struct IntoEngine<'a>(&'a str);
+
+impl IntoForm for IntoEngine<'_> {
+    type Form = Engine;
+
+    fn of(self, adapter: impl Adapter + 'static) -> Engine {
+        let once = RetryPolicy {
+            max_attempts: 1,
+            ..RetryPolicy::default()
+        };
+        let model = format!("{}:{}", adapter.provider(), self.0);
+        Engine::builder()
+            .provider(adapter)
+            .model(model.as_str())
+            .retry(once)
+            .build()
+            .unwrap()
+    }
 }

@@ -1,7 +1,8 @@
 //! A server on this machine that answers with what was recorded.
 //!
 //! `POST /r/<hash>/<cut>/…anything…` is answered with the status, the headers and the body of the record with that hash.
-//! The cut says how the body travels, see [`Cut`].
+//! The cut says how the body travels, see [`Cut`]. A header `x-cut` beats that of the path, so that one client can ask for
+//! many.
 
 use std::io;
 use std::net::SocketAddr;
@@ -58,6 +59,9 @@ impl Cut {
         }
     }
 }
+
+/// The header that names a cut.
+pub const CUT_HEADER: &str = "x-cut";
 
 /// What a client sent.
 #[derive(Clone, Debug)]
@@ -214,11 +218,15 @@ impl Connection {
 
     /// Answers; `false` when the connection is to be closed.
     async fn answer(&mut self, request: Request) -> io::Result<bool> {
-        let Some((record, cut, path)) = self.find(&request.path) else {
+        let Some((record, mut cut, path)) = self.find(&request.path) else {
             let none = b"HTTP/1.1 410 Gone\r\ncontent-length: 14\r\n\r\nno such record";
             self.stream.write_all(none).await?;
             return Ok(true);
         };
+        let asked = request.headers.iter().find(|(name, _)| name == CUT_HEADER);
+        if let Some(asked) = asked.and_then(|(_, value)| Cut::parse(value)) {
+            cut = asked;
+        }
         if let Some(log) = &self.log {
             log.lock().unwrap().push(Sent {
                 hash: record.hash.clone(),

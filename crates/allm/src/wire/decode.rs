@@ -2,6 +2,7 @@
 
 use allm_core::AdapterError;
 use bytestring::ByteString;
+use serde::de::IgnoredAny;
 
 use super::answer::Answer;
 use super::body::BodyFault;
@@ -78,4 +79,10 @@ impl From<serde_json::Error> for Fault {
     fn from(_: serde_json::Error) -> Self {
         Self::Malformed
     }
+}
+
+/// Whether the data of the last event is the beginning of something, cut off with the stream.
+pub(crate) fn is_cut(data: &str) -> bool {
+    "[DONE]".starts_with(data)
+        || serde_json::from_str::<IgnoredAny>(data).is_err_and(|error| error.is_eof())
 }

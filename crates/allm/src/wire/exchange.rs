@@ -23,7 +23,7 @@ use super::answer::Answer;
 use super::body::{Body, Piece};
 use super::classify::{Failed, with_head};
 use super::client::{HttpClient, is_too_slow};
-use super::decode::{Decoder, End, Fault, Flow};
+use super::decode::{Decoder, End, Fault, Flow, is_cut};
 use super::headers;
 use super::sse::Frame;
 use clock::Clock;
@@ -171,8 +171,12 @@ impl Exchange {
             Ok(Flow::Closed) => self.close(),
             // What follows is not even looked at.
             Ok(Flow::Done) => self.conclude(End::Clean),
-            // A piece that was cut with the stream.
-            Err(Fault::Malformed) if at_end => self.fault(Fault::Interrupted, 0),
+            Err(Fault::Malformed) if at_end && is_cut(data) => {
+                // Behind the closing event nothing is missed.
+                if !matches!(self.phase, Phase::Tail(_)) {
+                    self.fault(Fault::Interrupted, 0);
+                }
+            }
             Err(fault) => self.fault(fault, frame.data.len()),
         }
     }

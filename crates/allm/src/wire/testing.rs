@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::answer::{About, Answer};
 use super::body::{Body, Piece};
-use super::decode::{Decoder, End, Fault, Flow};
+use super::decode::{Decoder, End, Fault, Flow, is_cut};
 use super::sse::Frame;
 
 /// What came of an input.
@@ -77,18 +77,25 @@ fn read<'a>(
     chunks: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<(), Fault> {
     let mut body = Body::new(16 << 20);
+    let mut closed = false;
     for chunk in chunks {
         body.push(Bytes::copy_from_slice(chunk))?;
         while let Some(frame) = body.next() {
-            if take(answer, decoder, &frame?)? == Flow::Done {
-                return decoder.end(End::Clean, answer);
+            match take(answer, decoder, &frame?)? {
+                Flow::GoOn => {}
+                Flow::Closed => closed = true,
+                Flow::Done => return decoder.end(End::Clean, answer),
             }
         }
     }
     match body.finish()? {
         None => {}
         Some(Piece::Frame(frame)) => match take(answer, decoder, &frame) {
-            Err(Fault::Malformed) => return Err(Fault::Interrupted),
+            Err(Fault::Malformed) if is_cut(frame.data.trim()) => {
+                if !closed {
+                    return Err(Fault::Interrupted);
+                }
+            }
             Err(fault) => return Err(fault),
             Ok(_) => {}
         },

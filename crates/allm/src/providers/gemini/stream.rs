@@ -95,9 +95,7 @@ impl Decoder for GeminiDecoder {
     }
 
     fn end(&mut self, _: End, answer: &mut Answer) -> Result<(), Fault> {
-        if let Some(usage) = self.counters.whole() {
-            answer.usage(usage);
-        }
+        self.counters.tell(answer);
         match std::mem::take(&mut self.closing) {
             Closing::Failed(error) => return Err(Fault::Provider(error)),
             Closing::Finished => {}
@@ -271,9 +269,7 @@ impl GeminiDecoder {
             answer.warn("late_error", Some(error.message));
             return Ok(());
         }
-        if let Some(usage) = self.counters.whole() {
-            answer.usage(usage);
-        }
+        self.counters.tell(answer);
         Err(error.into())
     }
 

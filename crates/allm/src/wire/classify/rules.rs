@@ -102,6 +102,7 @@ const WORDS: &[(&str, AdapterReason)] = &[
     ("violates usage guidelines", ContentFilter),
     ("malformed function call", GenerationFailed),
     ("no endpoints found", ModelNotFound),
+    ("supported api model names", ModelNotFound),
 ];
 
 /// What is said of a model that is not there.

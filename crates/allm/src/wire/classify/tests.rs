@@ -216,6 +216,11 @@ fn p47_to_p54_and_p59_real_ones() {
             json!({"error": {"message": "No endpoints found for x/y"}}),
             ModelNotFound,
         ),
+        (
+            400,
+            json!({"error": {"code": "invalid_request_error", "message": "The supported API model names are a or b, but you passed c."}}),
+            ModelNotFound,
+        ),
         (404, json!({"error": "model 'x' not found"}), ModelNotFound),
         (
             400,

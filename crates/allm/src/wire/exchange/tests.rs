@@ -248,11 +248,30 @@ async fn p33_p34_frames_that_are_none() {
 
 #[tokio::test]
 async fn p13_a_frame_that_was_cut_with_the_stream() {
-    let response = answer(vec![head(200, &[]), send(ONE), send("data: {\"t\": \"b")]).await;
-    assert_eq!(
-        (reason(&response), response.text().as_str()),
-        ("interrupted", "a")
-    );
+    for (last, expected) in [
+        ("data: {\"t\": \"b", "interrupted"),
+        ("data: {\"t\": \"b\\u00", "interrupted"),
+        ("data: [DO", "interrupted"),
+        // Not cut, but wrong: the lines of one event are one text.
+        (
+            "data: {\"t\": \"b\"}\ndata: {\"t\": \"c\"}\n",
+            "malformed_event",
+        ),
+        ("data: nonsense", "malformed_event"),
+    ] {
+        let response = answer(vec![head(200, &[]), send(ONE), send(last)]).await;
+        let seen = (reason(&response), response.text());
+        assert_eq!(seen, (expected, "a".to_owned()), "{last}");
+    }
+    // Behind the closing event nothing is missed.
+    let response = answer(vec![
+        head(200, &[]),
+        send(ONE),
+        send(END),
+        send("data: [DO"),
+    ])
+    .await;
+    assert_eq!((reason(&response), response.text().as_str()), ("ok", "a"));
 }
 
 #[tokio::test]

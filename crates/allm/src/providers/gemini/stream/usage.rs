@@ -5,6 +5,7 @@ use bytestring::ByteString;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::wire::answer::Answer;
 use crate::wire::lenient::{Count, Object};
 
 /// The counters so far. Every chunk says them anew.
@@ -68,28 +69,41 @@ impl Counters {
             .candidates_token_count
             .0
             .or(known.response_token_count.0);
+        let input = sum(
+            known.prompt_token_count.0,
+            known.tool_use_prompt_token_count.0,
+        );
+        let cached = known.cached_content_token_count.0;
         Some(Usage {
-            input_tokens: sum(
-                known.prompt_token_count.0,
-                known.tool_use_prompt_token_count.0,
-            ),
+            input_tokens: input,
             output_tokens: sum(candidates, known.thoughts_token_count.0),
             total_tokens: known.total_token_count.0,
-            cached_input_tokens: known.cached_content_token_count.0,
+            cached_input_tokens: cached.filter(|part| input.is_none_or(|whole| *part <= whole)),
             reasoning_tokens: known.thoughts_token_count.0,
             ..Usage::default()
         })
     }
 
-    /// The counters and all else that the last statement says.
-    pub(super) fn whole(&self) -> Option<Usage> {
-        let mut usage = self.usage()?;
-        let said: Map = serde_json::from_str(self.last.as_ref()?).ok()?;
+    /// Tells the counters and all else that the last statement says.
+    pub(super) fn tell(&self, answer: &mut Answer) {
+        let Some(mut usage) = self.usage() else {
+            return;
+        };
+        let said = self.last.as_deref().map(serde_json::from_str::<Map>);
+        let said = said.and_then(Result::ok).unwrap_or_default();
         usage.extra = said
             .into_iter()
             .filter(|(name, value)| !value.is_null() && !is_counted(name, value))
             .collect();
-        Some(usage)
+        if let (Some(part), None) = (
+            self.known.cached_content_token_count.0,
+            usage.cached_input_tokens,
+        ) {
+            let name = "cachedContentTokenCount";
+            usage.extra.insert(name.to_owned(), part.into());
+            answer.warn("usage_inconsistent", Some(name.to_owned()));
+        }
+        answer.usage(usage);
     }
 }
 

@@ -148,9 +148,12 @@ impl ChatDecoder {
     }
 
     fn choice(&mut self, choice: &Choice<'_>, frame: &ByteString, answer: &mut Answer) {
-        let (said, whole) = match (&choice.delta.0, &choice.message.0) {
-            (Some(delta), _) => (Some(delta), self.document),
-            (None, message) => (message.as_ref(), true),
+        let (delta, message) = (choice.delta.0.as_ref(), choice.message.0.as_ref());
+        // Some send both: the empty delta beside the message of a document, or all so far beside the delta of a chunk.
+        let (said, whole) = match (self.document, delta, message) {
+            (true, delta, message) => (message.or(delta), true),
+            (false, Some(delta), _) => (Some(delta), false),
+            (false, None, message) => (message, true),
         };
         if let Some(said) = said {
             self.said(said, whole, frame, answer);

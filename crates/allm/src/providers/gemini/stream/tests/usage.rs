@@ -54,3 +54,14 @@ fn p207_usage_of_every_chunk_counts_once() {
     );
     assert_eq!(usage.extra["trafficType"], "ON_DEMAND");
 }
+
+/// No part is larger than its whole.
+#[test]
+fn a_cached_part_beyond_the_input() {
+    let mut chunk = last(json!([{"text": "a"}]), "STOP");
+    chunk["usageMetadata"] = json!({"promptTokenCount": 5, "cachedContentTokenCount": 6});
+    let response = stream(&[chunk]).whole();
+    assert_eq!(response.usage.cached_input_tokens, None);
+    assert_eq!(response.usage.extra["cachedContentTokenCount"], 6);
+    assert_eq!(response.warnings[0].code, "usage_inconsistent");
+}

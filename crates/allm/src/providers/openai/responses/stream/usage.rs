@@ -35,6 +35,22 @@ pub(super) fn read(raw: &RawValue, answer: &mut Answer) {
         fields.insert("reasoning_tokens".to_owned(), part.into());
         answer.warn("usage_inconsistent", Some("reasoning_tokens".to_owned()));
     }
+    let cached = usage.cached_input_tokens.unwrap_or(0);
+    let written = usage.cache_write_input_tokens.unwrap_or(0);
+    if let Some(whole) = usage.input_tokens
+        && cached.saturating_add(written) > whole
+    {
+        let parts = [
+            ("cached_tokens", usage.cached_input_tokens.take()),
+            ("cache_write_tokens", usage.cache_write_input_tokens.take()),
+        ];
+        for (name, part) in parts {
+            if let Some(part) = part {
+                fields.insert(name.to_owned(), part.into());
+            }
+        }
+        answer.warn("usage_inconsistent", Some("cached_tokens".to_owned()));
+    }
     fields.retain(|_, value| !value.is_null());
     usage.extra = fields;
     answer.usage(usage);

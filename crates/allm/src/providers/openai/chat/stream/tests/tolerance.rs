@@ -297,6 +297,10 @@ fn odds_and_ends() {
         "[DONE]",
     ]);
     assert_eq!(response.text(), "ab");
+    let both = json!({"choices": [{
+        "message": {"content": "ab"}, "delta": {"role": "assistant", "content": ""}, "finish_reason": "stop"
+    }]});
+    assert_eq!(document(&both).whole().text(), "ab");
     let comments = format!(
         ": PROCESSING\n\n: x\r\n\r\n\r\nevent: chunk\ndata: {}\n\n: \n\ndata: {}   \n\ndata:\n\ndata: [DONE]\n\n",
         delta(&json!({"content": "a"})),

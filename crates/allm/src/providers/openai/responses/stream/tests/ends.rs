@@ -160,6 +160,10 @@ fn p145_usage() {
     assert_eq!(response.usage, expected);
     let codes: Vec<&str> = response.warnings.iter().map(|w| w.code.as_str()).collect();
     assert_eq!(codes, ["usage_inconsistent"]);
+    let response = with(json!({"input_tokens": 5, "input_tokens_details": {"cached_tokens": 6}}));
+    assert_eq!(response.usage.cached_input_tokens, None);
+    assert_eq!(response.usage.extra["cached_tokens"], json!(6));
+    assert_eq!(response.warnings[0].code, "usage_inconsistent");
 }
 
 /// P73: the first error counts, and the stream ends with it.
