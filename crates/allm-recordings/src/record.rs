@@ -172,7 +172,7 @@ pub fn recordings() -> Option<Recordings> {
     Some(Recordings::load(&folder))
 }
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     if let Some(folder) = std::env::var_os("ALLM_RECORDINGS") {
         return folder.into();
     }

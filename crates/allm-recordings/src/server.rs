@@ -137,6 +137,12 @@ impl Server {
         format!("http://{}/r/{}/{}", self.address, record.hash, cut.text())
     }
 
+    /// What was sent since this was last asked, in order.
+    #[must_use]
+    pub fn take_sent(&self) -> Vec<Sent> {
+        std::mem::take(&mut *self.sent.lock().unwrap())
+    }
+
     /// What was sent to this record, in order. Empty when nothing is kept.
     #[must_use]
     pub fn sent_to(&self, record: &Record) -> Vec<Sent> {

@@ -332,6 +332,22 @@ impl Player {
         self.speakers[&(dialect, provider.to_owned())].at(url)
     }
 
+    /// What a provider is sent for a request, byte for byte.
+    pub async fn bytes(
+        &self,
+        dialect: Dialect,
+        provider: &str,
+        model: &str,
+        request: Arc<Request>,
+    ) -> Option<Vec<u8>> {
+        let of_wire = self.recordings.of(dialect.name());
+        let mut made = of_wire.filter(|record| record.fidelity == MADE);
+        let mut record = Record::clone(made.next()?);
+        record.model = Some(model.to_owned());
+        let (_, bytes) = self.ask(dialect, &record, provider, request, 0).await;
+        bytes
+    }
+
     /// Asks the server that answers with this record; gives what it said and what was sent to it.
     async fn ask(
         &self,
@@ -352,7 +368,7 @@ impl Player {
             fold.push(&repair.event(event));
         }
         let response = fold.response();
-        let sent = self.server.sent_to(record).pop();
+        let sent = self.server.take_sent().pop();
         let response = response.into_result().ok();
         (response, sent.map(|sent| sent.bytes))
     }
