@@ -15,6 +15,7 @@ pub mod hex;
 pub mod kept;
 pub mod play;
 pub mod record;
+pub mod requests;
 pub mod server;
 pub mod tasks;
 pub mod verdict;

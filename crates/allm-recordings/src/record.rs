@@ -149,7 +149,8 @@ impl Recordings {
         recordings
     }
 
-    fn add(&mut self, record: Arc<Record>) {
+    /// Adds a record.
+    pub fn add(&mut self, record: Arc<Record>) {
         self.by_hash
             .insert(record.hash.clone(), Arc::clone(&record));
         self.by_id.insert(record.id.clone(), Arc::clone(&record));
@@ -171,7 +172,7 @@ pub fn recordings() -> Option<Recordings> {
     Some(Recordings::load(&folder))
 }
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     if let Some(folder) = std::env::var_os("ALLM_RECORDINGS") {
         return folder.into();
     }

@@ -74,6 +74,8 @@ pub struct Sent {
     pub headers: Vec<(String, String)>,
     /// The JSON body; `null` when it is none.
     pub body: Value,
+    /// The body, byte for byte.
+    pub bytes: Vec<u8>,
 }
 
 /// Whether the server keeps what clients send.
@@ -133,6 +135,12 @@ impl Server {
     #[must_use]
     pub fn base_url(&self, record: &Record, cut: Cut) -> String {
         format!("http://{}/r/{}/{}", self.address, record.hash, cut.text())
+    }
+
+    /// What was sent since this was last asked, in order.
+    #[must_use]
+    pub fn take_sent(&self) -> Vec<Sent> {
+        std::mem::take(&mut *self.sent.lock().unwrap())
     }
 
     /// What was sent to this record, in order. Empty when nothing is kept.
@@ -231,6 +239,7 @@ impl Connection {
                 path,
                 headers: request.headers,
                 body: serde_json::from_slice(&request.body).unwrap_or_default(),
+                bytes: request.body,
             });
         }
         self.stream.write_all(&answer(&record, cut)).await?;

@@ -69,7 +69,7 @@ impl<'a> Conversation<'a> {
         warnings: &mut Warnings,
     ) -> Self {
         let mut writer = Writer {
-            ids: Ids::of(messages, IDS),
+            ids: Ids::of(messages, IDS, provider, wire),
             opaques: Opaques::new(provider, wire),
             system: Vec::new(),
             messages: Vec::new(),
@@ -120,7 +120,8 @@ impl<'a> Writer<'a> {
         let message = said.message;
         match message.role {
             Role::System => {
-                let text = message.text();
+                let texts: Vec<&str> = message.content.iter().filter_map(Part::as_text).collect();
+                let text = texts.join("\n");
                 if !text.trim().is_empty() {
                     self.system.push(text);
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use allm_core::{Hash, Messages};
+use allm_core::{Hash, Messages, ProviderName};
 
 /// Which ids a wire accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,13 @@ pub(crate) struct Ids<'a> {
 }
 
 impl<'a> Ids<'a> {
-    /// All ids of a conversation. Different ids stay different.
-    pub(crate) fn of(messages: &'a Messages, rule: IdRule) -> Self {
+    /// All ids of a conversation. Different ids stay different. What this provider gave over this wire it takes back.
+    pub(crate) fn of(
+        messages: &'a Messages,
+        rule: IdRule,
+        provider: &ProviderName,
+        wire: &str,
+    ) -> Self {
         let ids = || {
             messages.iter().flat_map(|message| {
                 let calls = message.tool_calls.iter().map(|call| call.id.as_str());
@@ -72,9 +77,19 @@ impl<'a> Ids<'a> {
                 replaced: BTreeMap::new(),
             };
         }
-        taken.extend(ids().filter(|id| rule.accepts(id)).map(str::to_owned));
+        let given: BTreeSet<&str> = messages
+            .iter()
+            .filter(|message| {
+                let origin = message.origin.as_ref();
+                origin.is_some_and(|origin| origin.provider == *provider && origin.wire == wire)
+            })
+            .flat_map(|message| &message.tool_calls)
+            .filter_map(|call| call.wire_id.as_deref().filter(|id| *id == call.id.as_str()))
+            .collect();
+        let accepts = |id: &str| !id.is_empty() && (rule.accepts(id) || given.contains(id));
+        taken.extend(ids().filter(|id| accepts(id)).map(str::to_owned));
         let mut replaced = BTreeMap::new();
-        for id in ids().filter(|id| !rule.accepts(id)) {
+        for id in ids().filter(|id| !accepts(id)) {
             if replaced.contains_key(id) {
                 continue;
             }
@@ -120,13 +135,18 @@ fn spelled(hash: &Hash, length: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use allm_core::{Message, ToolCall};
+    use allm_core::{Message, Origin, ToolCall};
 
     use super::*;
 
     const ANTHROPIC: IdRule = IdRule::Word { max: 64 };
     const CHAT: IdRule = IdRule::Any { max: 40 };
     const MISTRAL: IdRule = IdRule::Alphanumeric { length: 9 };
+
+    /// The ids as a provider sees them that gave none of them.
+    fn ids(messages: &Messages, rule: IdRule) -> Ids<'_> {
+        Ids::of(messages, rule, &"other".into(), "wire")
+    }
 
     fn messages(ids: &[&str]) -> Messages {
         let calls = ids.iter().map(|id| ToolCall::new(*id, "x", "{}")).collect();
@@ -138,15 +158,15 @@ mod tests {
     #[test]
     fn p103_what_a_wire_refuses_is_replaced() {
         let messages = messages(&["functions.add:0", "functions.add:1", "call_1"]);
-        let ids = Ids::of(&messages, ANTHROPIC);
-        let (first, second) = (ids.get("functions.add:0"), ids.get("functions.add:1"));
+        let known = ids(&messages, ANTHROPIC);
+        let (first, second) = (known.get("functions.add:0"), known.get("functions.add:1"));
         assert_ne!(first, second);
         for id in [first, second] {
             assert!(ANTHROPIC.accepts(id), "{id}");
         }
-        assert_eq!(ids.get("call_1"), "call_1");
-        let ids = Ids::of(&messages, CHAT);
-        assert_eq!(ids.get("functions.add:0"), "functions.add:0");
+        assert_eq!(known.get("call_1"), "call_1");
+        let known = ids(&messages, CHAT);
+        assert_eq!(known.get("functions.add:0"), "functions.add:0");
     }
 
     #[test]
@@ -154,33 +174,59 @@ mod tests {
         let long = "a".repeat(70);
         let messages = messages(&[&long, "abcdefgh1", "allm-1-0"]);
         for rule in [CHAT, IdRule::Any { max: 64 }] {
-            let ids = Ids::of(&messages, rule);
-            assert!(rule.accepts(ids.get(&long)));
-            assert_eq!(ids.get("allm-1-0"), "allm-1-0");
+            let known = ids(&messages, rule);
+            assert!(rule.accepts(known.get(&long)));
+            assert_eq!(known.get("allm-1-0"), "allm-1-0");
         }
-        let ids = Ids::of(&messages, MISTRAL);
-        assert_eq!(ids.get("abcdefgh1"), "abcdefgh1");
-        assert!(MISTRAL.accepts(ids.get(&long)));
-        assert!(MISTRAL.accepts(ids.get("allm-1-0")));
+        let known = ids(&messages, MISTRAL);
+        assert_eq!(known.get("abcdefgh1"), "abcdefgh1");
+        assert!(MISTRAL.accepts(known.get(&long)));
+        assert!(MISTRAL.accepts(known.get("allm-1-0")));
         assert!(IdRule::Any { max: 3 }.accepts("äöü"));
+    }
+
+    /// What a provider gave goes back to it as it came, however it looks.
+    #[test]
+    fn p104_an_id_of_its_own() {
+        let long = "chatcmpl-tool-".repeat(5);
+        let call = ToolCall {
+            wire_id: Some(long.clone()),
+            ..ToolCall::new(long.as_str(), "x", "{}")
+        };
+        let mut asked = Message::assistant("").with_tool_calls(vec![call]);
+        asked.origin = Some(Origin {
+            provider: "me".into(),
+            wire: "wire".to_owned(),
+            model: None,
+            response_id: None,
+        });
+        let messages: Messages = vec![asked, Message::tool_result(long.as_str(), "")].into();
+        for rule in [CHAT, MISTRAL, ANTHROPIC] {
+            let known = Ids::of(&messages, rule, &"me".into(), "wire");
+            assert_eq!(known.get(&long), long);
+            for (provider, wire) in [("me", "other"), ("other", "wire")] {
+                let known = Ids::of(&messages, rule, &provider.into(), wire);
+                assert!(rule.accepts(known.get(&long)), "{provider} {wire}");
+            }
+        }
     }
 
     /// An id that looks like the replacement of another one is not taken twice.
     #[test]
     fn replacements_do_not_collide() {
         let alone = messages(&["a.b"]);
-        let first = Ids::of(&alone, MISTRAL).get("a.b").to_owned();
+        let first = ids(&alone, MISTRAL).get("a.b").to_owned();
         let both = messages(&["a.b", &first]);
-        let ids = Ids::of(&both, MISTRAL);
-        assert_eq!(ids.get(&first), first);
-        assert_ne!(ids.get("a.b"), first);
-        assert!(MISTRAL.accepts(ids.get("a.b")));
+        let known = ids(&both, MISTRAL);
+        assert_eq!(known.get(&first), first);
+        assert_ne!(known.get("a.b"), first);
+        assert!(MISTRAL.accepts(known.get("a.b")));
         // One character leaves 62 replacements for 60 ids.
         let names: Vec<String> = (0..60).map(|n| format!("id-{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let many = messages(&names);
-        let ids = Ids::of(&many, IdRule::Alphanumeric { length: 1 });
-        let set: BTreeSet<&str> = names.iter().map(|name| ids.get(name)).collect();
+        let known = ids(&many, IdRule::Alphanumeric { length: 1 });
+        let set: BTreeSet<&str> = names.iter().map(|name| known.get(name)).collect();
         assert_eq!(set.len(), 60);
     }
 }

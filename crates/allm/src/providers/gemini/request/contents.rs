@@ -316,7 +316,15 @@ fn plain_parts(message: &Message) -> Vec<Entry<'_>> {
         Part::Text(part) => text(&part.text, None, None),
         part => held(part),
     });
-    made.map(|made| Entry::Made(Box::new(made))).collect()
+    let mut entries: Vec<_> = made.map(|made| Entry::Made(Box::new(made))).collect();
+    if entries.is_empty() {
+        // A conversation without anything from a person is refused; an empty text is not.
+        entries.push(Entry::Made(Box::new(Made {
+            text: Some("".into()),
+            ..Made::default()
+        })));
+    }
+    entries
 }
 
 /// A picture or a file.

@@ -42,6 +42,16 @@ fn contents(messages: Vec<Message>, model: &str) -> Value {
     body_of(&request, model)["contents"].take()
 }
 
+/// A person who says nothing still speaks: without anybody the wire refuses the request.
+#[test]
+fn an_empty_user_message_is_an_empty_text() {
+    let sent = contents(
+        vec![Message::system("Begin."), Message::user("")],
+        "gemini-3-flash",
+    );
+    assert_eq!(sent, json!([{"role": "user", "parts": [{"text": ""}]}]));
+}
+
 fn faults(request: &Request) -> Vec<String> {
     let error = check(request, SchemaMode::JsonSchema).err();
     let faults = error.into_iter().flat_map(|error| error.faults);

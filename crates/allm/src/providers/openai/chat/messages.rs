@@ -99,7 +99,7 @@ pub(super) fn conversation<'a>(
         profile,
         provider,
         wire,
-        ids: Ids::of(messages, profile.id_rule),
+        ids: Ids::of(messages, profile.id_rule, provider, wire),
         opaques: Opaques::new(provider, wire),
         last_user: messages
             .iter()

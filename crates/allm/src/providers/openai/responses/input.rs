@@ -89,16 +89,36 @@ pub(super) struct Thought<'a> {
     encrypted_content: Option<&'a RawValue>,
 }
 
+impl Thought<'_> {
+    /// Whether there is more to it than the name of what the provider keeps.
+    fn says_something(&self) -> bool {
+        let has_content = self.content.is_some_and(|content| {
+            let blocks: Result<Vec<&RawValue>, _> = serde_json::from_str(content.get());
+            blocks.is_ok_and(|blocks| !blocks.is_empty())
+        });
+        self.encrypted_content.is_some() || has_content
+    }
+}
+
+/// Whether answers are kept with the provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    Yes,
+    No,
+}
+
 /// The items of a conversation.
 pub(super) fn input<'a>(
     messages: &'a Messages,
     provider: &'a ProviderName,
+    stored: Stored,
     warnings: &mut Warnings,
 ) -> Vec<Item<'a>> {
     let mut writer = Writer {
-        ids: Ids::of(messages, IDS),
+        ids: Ids::of(messages, IDS, provider, WIRE),
         opaques: Opaques::new(provider, WIRE),
         items: Vec::with_capacity(messages.len()),
+        stored,
         warnings,
     };
     for turn in turns(messages) {
@@ -112,6 +132,7 @@ struct Writer<'a, 'b> {
     ids: Ids<'a>,
     opaques: Opaques<'a>,
     items: Vec<Item<'a>>,
+    stored: Stored,
     warnings: &'b mut Warnings,
 }
 
@@ -197,7 +218,10 @@ impl<'a> Writer<'a, '_> {
             Part::Refusal(part) => text.blocks.push(Block::refused(&part.text)),
             Part::Image(_) | Part::File(_) => self.warnings.dropped(path()),
             Part::Reasoning(_) => {
-                if let Some(thought) = own.and_then(thought) {
+                // Of what it does not keep, the provider refuses the bare name.
+                let kept = self.stored == Stored::Yes;
+                let thought = own.and_then(thought);
+                if let Some(thought) = thought.filter(|it| kept || it.says_something()) {
                     text.end(&mut self.items);
                     self.items.push(Item::Reasoning(thought));
                 }

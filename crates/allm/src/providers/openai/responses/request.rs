@@ -6,7 +6,7 @@ use allm_core::{
 };
 use serde_json::{Value, json};
 
-use super::input::input;
+use super::input::{Stored, input};
 use crate::providers::openai::model::Family;
 use crate::providers::translate::body::{Body, merge};
 use crate::providers::translate::notes::Warnings;
@@ -23,7 +23,11 @@ pub(super) fn body(
 ) -> Result<(Vec<u8>, Vec<Warning>), serde_json::Error> {
     let mut warnings = Warnings::default();
     let settings = settings(call, family, &mut warnings);
-    let conversation = input(&call.request.messages, provider, &mut warnings);
+    let stored = match settings.get("store") {
+        Some(Value::Bool(true)) => Stored::Yes,
+        _ => Stored::No,
+    };
+    let conversation = input(&call.request.messages, provider, stored, &mut warnings);
     let body = Body {
         settings: &settings,
         name: INPUT,

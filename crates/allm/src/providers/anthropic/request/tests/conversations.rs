@@ -41,8 +41,9 @@ fn p165_system_messages_are_one() {
         Message::user("hi"),
         Message::system("Two."),
         Message::system(" "),
+        Message::system(vec![Part::text("Three."), Part::text("Four.")]),
     ]));
-    assert_eq!(body["system"], "One.\n\nTwo.");
+    assert_eq!(body["system"], "One.\n\nTwo.\n\nThree.\nFour.");
     assert_eq!(
         body["messages"],
         json!([{"role": "user", "content": text("hi")}])

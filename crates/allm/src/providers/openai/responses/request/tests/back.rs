@@ -152,6 +152,26 @@ fn p132_reasoning_goes_before_its_call() {
     );
 }
 
+/// P132: what was not kept cannot be named.
+#[test]
+fn p132_the_bare_name_of_a_thought() {
+    let bare = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+    let thread = |item: &Value| {
+        vec![
+            Message::assistant(vec![reasoning(&item.to_string())]).with_tool_calls(looked(&["a"])),
+            Message::tool_result("a", "1"),
+        ]
+    };
+    assert_eq!(input(thread(&bare)), json!([look("a"), output("a", "1")]));
+    let open = json!({"type": "reasoning", "id": "rs_1", "summary": [],
+        "content": [{"type": "reasoning_text", "text": "hm"}]});
+    assert_eq!(input(thread(&open))[0], open);
+    let mut request = Request::new(Thread::from(thread(&bare)));
+    request.extra.insert("store".into(), true.into());
+    let body: Value = serde_json::from_slice(&bytes(&call(request, "gpt-5")).0).expect("JSON");
+    assert_eq!(body["input"][0], bare);
+}
+
 #[test]
 fn p133_the_order_of_thoughts_and_calls() {
     let mut calls = looked(&["a", "b"]);
