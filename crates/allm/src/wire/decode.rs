@@ -81,6 +81,16 @@ impl From<serde_json::Error> for Fault {
     }
 }
 
+/// What is wrong with a document in which this was found: one that breaks off is not whole, and what is no JSON at all is
+/// no answer.
+pub(crate) fn document_fault(fault: Fault, text: &str) -> Fault {
+    match fault {
+        Fault::Malformed if is_cut(text) => Fault::Interrupted,
+        Fault::Malformed => Fault::Unreadable,
+        fault => fault,
+    }
+}
+
 /// Whether the data of the last event is the beginning of something, cut off with the stream.
 pub(crate) fn is_cut(data: &str) -> bool {
     "[DONE]".starts_with(data)

@@ -23,7 +23,7 @@ use super::answer::Answer;
 use super::body::{Body, Piece};
 use super::classify::{Failed, with_head};
 use super::client::{HttpClient, is_too_slow};
-use super::decode::{Decoder, End, Fault, Flow, is_cut};
+use super::decode::{Decoder, End, Fault, Flow, document_fault, is_cut};
 use super::headers;
 use super::sse::Frame;
 use clock::Clock;
@@ -205,7 +205,7 @@ impl Exchange {
                     self.answer.raw(&text);
                     self.answer.body(&text);
                     if let Err(fault) = self.decoder.document(&text, &mut self.answer) {
-                        return self.fault(fault, text.len());
+                        return self.fault(document_fault(fault, &text), text.len());
                     }
                 }
             }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::answer::{About, Answer};
 use super::body::{Body, Piece};
-use super::decode::{Decoder, End, Fault, Flow, is_cut};
+use super::decode::{Decoder, End, Fault, Flow, document_fault, is_cut};
 use super::sse::Frame;
 
 /// What came of an input.
@@ -101,7 +101,8 @@ fn read<'a>(
         },
         Some(Piece::Document(text)) => {
             answer.body(&text);
-            decoder.document(&text, answer)?;
+            let read = decoder.document(&text, answer);
+            read.map_err(|fault| document_fault(fault, &text))?;
         }
     }
     decoder.end(End::Clean, answer)

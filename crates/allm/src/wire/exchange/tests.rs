@@ -165,6 +165,20 @@ async fn p22_p23_a_document_is_understood_whatever_it_is_called() {
     assert_eq!((reason(&response), response.text().as_str()), ("ok", "a"));
 }
 
+/// A document that breaks off may be whole the next time; one that is no JSON will not.
+#[tokio::test]
+async fn a_document_that_cannot_be_read() {
+    for (document, expected) in [
+        ("{\"t\": \"a", "interrupted"),
+        ("{", "interrupted"),
+        ("{\"t\": a}", "malformed_response"),
+        ("{\"t\": \"a\"} {}", "malformed_response"),
+    ] {
+        let response = answer(vec![head(200, &[]), send(document)]).await;
+        assert_eq!(reason(&response), expected, "{document}");
+    }
+}
+
 #[tokio::test]
 async fn p25_p26_a_page_and_nothing() {
     let response = answer(vec![head(200, &[]), send("<html>SECRET PAGE</html>")]).await;

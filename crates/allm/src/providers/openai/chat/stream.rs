@@ -315,11 +315,7 @@ impl Decoder for ChatDecoder {
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {
         self.document = true;
-        match self.chunk(text, "", answer) {
-            // JSON of another form: an array, or a cut document.
-            Err(Fault::Malformed) => Err(Fault::Unreadable),
-            other => other,
-        }
+        self.chunk(text, "", answer)
     }
 
     fn done(&mut self, _: &mut Answer) -> Result<Flow, Fault> {
