@@ -149,9 +149,7 @@ class Reading:
             verdict.finish = "length"
         if self.native == "MALFORMED_FUNCTION_CALL" and self.error is None:
             verdict.error = Fault("generation_failed")
-        if verdict.error is not None and verdict.finish in ("length", "content_filter"):
-            # What was cut stays cut: the error after it is only a warning (contract 1.3).
-            verdict.error = None
+        verdict.forgive()
         return verdict
 
     @property

@@ -114,10 +114,8 @@ class Reading:
             verdict.finish = "content_filter"
         elif self.finish is not None:
             verdict.finish = "other"
-        if verdict.finish in ("length", "content_filter"):
-            # What was cut stays cut: the error after it is only a warning (contract 1.3).
-            verdict.error = None
-        elif self.finish in FAILED and self.error is None:
+        verdict.forgive()
+        if self.finish in FAILED and self.error is None:
             verdict.error = Fault("generation_failed")
         return verdict
 

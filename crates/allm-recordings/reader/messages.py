@@ -77,8 +77,7 @@ def streamed(client: anthropic.Anthropic) -> Verdict:
         message, fragments, error, stopped = by_events(client)
     verdict = verdict_of(message, fragments)
     verdict.error = error
-    if error is not None and verdict.finish in ("length", "content_filter"):
-        verdict.error = None
+    verdict.forgive()
     if not stopped and verdict.error is None:
         verdict.error = Fault("interrupted")
     return verdict
