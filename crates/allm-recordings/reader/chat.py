@@ -246,8 +246,8 @@ class Watch:
         yield b"\n\n"
 
     def fault(self, closed: bool) -> Fault | None:
-        """Why an event is not JSON: the last one was cut, any other one is wrong. Behind the closing event a cut one is
-        not missed."""
-        if self.ended and is_cut(self.data):
-            return None if closed else Fault("interrupted")
-        return Fault("malformed_event")
+        """Why an event is not JSON: the last one was cut, any other one is wrong. Behind the closing event it is not
+        missed."""
+        if closed:
+            return None
+        return Fault("interrupted" if self.ended and is_cut(self.data) else "malformed_event")

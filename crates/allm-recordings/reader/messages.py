@@ -99,7 +99,7 @@ def by_helper(client: anthropic.Anthropic) -> tuple[Any, dict[int, str], Fault |
         except anthropic.APIStatusError as raised:
             if raised.response.status_code != 200:
                 raise
-            error = reasons.in_band(raised.body)
+            error = ended.fault() if isinstance(raised.body, str) else reasons.in_band(raised.body)
         except json.JSONDecodeError:
             error = ended.fault()
         return stream._current_snapshot_or_none(), fragments, error, stopped
