@@ -171,6 +171,11 @@ async fn a_document_that_cannot_be_read() {
     for (document, expected) in [
         ("{\"t\": \"a", "interrupted"),
         ("{", "interrupted"),
+        ("{\"n\": -", "interrupted"),
+        ("{\"n\": 0.", "interrupted"),
+        ("{\"n\": 1e", "interrupted"),
+        ("{\"n\": 1.2E+", "interrupted"),
+        ("{\"n\": 1..", "malformed_response"),
         ("{\"t\": a}", "malformed_response"),
         ("{\"t\": \"a\"} {}", "malformed_response"),
     ] {
