@@ -171,12 +171,9 @@ impl Exchange {
             Ok(Flow::Closed) => self.close(),
             // What follows is not even looked at.
             Ok(Flow::Done) => self.conclude(End::Clean),
-            Err(Fault::Malformed) if at_end && is_cut(data) => {
-                // Behind the closing event nothing is missed.
-                if !matches!(self.phase, Phase::Tail(_)) {
-                    self.fault(Fault::Interrupted, 0);
-                }
-            }
+            // Behind the closing event nothing is missed.
+            Err(Fault::Malformed) if matches!(self.phase, Phase::Tail(_)) => {}
+            Err(Fault::Malformed) if at_end && is_cut(data) => self.fault(Fault::Interrupted, 0),
             Err(fault) => self.fault(fault, frame.data.len()),
         }
     }

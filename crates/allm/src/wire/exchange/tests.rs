@@ -283,14 +283,14 @@ async fn p13_a_frame_that_was_cut_with_the_stream() {
         assert_eq!(seen, (expected, "a".to_owned()), "{last}");
     }
     // Behind the closing event nothing is missed.
-    let response = answer(vec![
-        head(200, &[]),
-        send(ONE),
-        send(END),
-        send("data: [DO"),
-    ])
-    .await;
-    assert_eq!((reason(&response), response.text().as_str()), ("ok", "a"));
+    for tail in ["data: [DO", "data: nonsense\n\n", "data: [1]"] {
+        let response = answer(vec![head(200, &[]), send(ONE), send(END), send(tail)]).await;
+        assert_eq!(
+            (reason(&response), response.text().as_str()),
+            ("ok", "a"),
+            "{tail}"
+        );
+    }
 }
 
 #[tokio::test]
