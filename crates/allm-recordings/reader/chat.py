@@ -149,9 +149,7 @@ class Reading:
             verdict.finish = "length"
         if self.native == "MALFORMED_FUNCTION_CALL" and self.error is None:
             verdict.error = Fault("generation_failed")
-        if verdict.error is not None and verdict.finish in ("length", "content_filter"):
-            # What was cut stays cut: the error after it is only a warning (contract 1.3).
-            verdict.error = None
+        verdict.forgive()
         return verdict
 
     @property
@@ -248,8 +246,8 @@ class Watch:
         yield b"\n\n"
 
     def fault(self, closed: bool) -> Fault | None:
-        """Why an event is not JSON: the last one was cut, any other one is wrong. Behind the closing event a cut one is
-        not missed."""
-        if self.ended and is_cut(self.data):
-            return None if closed else Fault("interrupted")
-        return Fault("malformed_event")
+        """Why an event is not JSON: the last one was cut, any other one is wrong. Behind the closing event it is not
+        missed."""
+        if closed:
+            return None
+        return Fault("interrupted" if self.ended and is_cut(self.data) else "malformed_event")

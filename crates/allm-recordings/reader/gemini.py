@@ -45,10 +45,12 @@ class Reading:
         self.finish: str | None = None
         self.blocked = False
         self.candidates = False
+        self.chunks = 0
         self.usage: dict[str, int] = {}
         self.error: Fault | None = None
 
     def chunk(self, chunk: types.GenerateContentResponse) -> None:
+        self.chunks += 1
         for field in (
             "prompt_token_count",
             "tool_use_prompt_token_count",
@@ -114,10 +116,8 @@ class Reading:
             verdict.finish = "content_filter"
         elif self.finish is not None:
             verdict.finish = "other"
-        if verdict.finish in ("length", "content_filter"):
-            # What was cut stays cut: the error after it is only a warning (contract 1.3).
-            verdict.error = None
-        elif self.finish in FAILED and self.error is None:
+        verdict.forgive()
+        if self.finish in FAILED and self.error is None:
             verdict.error = Fault("generation_failed")
         return verdict
 
@@ -201,7 +201,7 @@ def whole(reading: Reading, stream: bool) -> Verdict:
         if stream and reading.candidates:
             verdict.error = Fault("interrupted")
         elif not reading.candidates:
-            verdict.error = Fault("malformed_response")
+            verdict.error = Fault("malformed_response" if reading.chunks else "interrupted")
     return verdict
 
 

@@ -77,8 +77,7 @@ def streamed(client: anthropic.Anthropic) -> Verdict:
         message, fragments, error, stopped = by_events(client)
     verdict = verdict_of(message, fragments)
     verdict.error = error
-    if error is not None and verdict.finish in ("length", "content_filter"):
-        verdict.error = None
+    verdict.forgive()
     if not stopped and verdict.error is None:
         verdict.error = Fault("interrupted")
     return verdict
@@ -100,7 +99,7 @@ def by_helper(client: anthropic.Anthropic) -> tuple[Any, dict[int, str], Fault |
         except anthropic.APIStatusError as raised:
             if raised.response.status_code != 200:
                 raise
-            error = reasons.in_band(raised.body)
+            error = ended.fault() if isinstance(raised.body, str) else reasons.in_band(raised.body)
         except json.JSONDecodeError:
             error = ended.fault()
         return stream._current_snapshot_or_none(), fragments, error, stopped

@@ -33,7 +33,7 @@ import gemini
 import messages
 import responses
 from canon import stored
-from verdict import Verdict
+from verdict import Fault, Verdict, is_cut
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[2]
@@ -57,17 +57,37 @@ def records(root: Path, dialect: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield hashlib.sha256(line).hexdigest()[:16], json.loads(line)
 
 
-def form(record: dict[str, Any]) -> str:
-    """What the body is: `stream`, `document` or `array`. What it begins with decides, as it does for anyone who reads
-    it; where there is no answer (an error, an empty body) what was asked for does."""
+def text(record: dict[str, Any]) -> str:
     response = record["response"]
     body = response["body"]
     if response.get("body_encoding") == "base64":
         body = base64.b64decode(body).decode("utf-8", "replace")
-    body = body.lstrip("\ufeff \t\r\n")
-    if 200 <= response["status"] <= 299 and body:
-        return {"{": "document", "[": "array"}.get(body[0], "stream")
+    return body.lstrip("\ufeff \t\r\n")
+
+
+def form(record: dict[str, Any]) -> str:
+    """What the body is: `stream`, `document` or `array`. What it begins with decides, as it does for anyone who reads
+    it; where there is no answer what was asked for does."""
+    if 200 <= record["response"]["status"] <= 299:
+        return {"{": "document", "[": "array"}.get(text(record)[:1], "stream")
     return "stream" if record.get("streaming") else "document"
+
+
+def unreadable_by_anyone(record: dict[str, Any]) -> Fault | None:
+    """Bodies that no package is asked about: each of them fails in a way of its own (contract 1.1)."""
+    if not 200 <= record["response"]["status"] <= 299:
+        return None
+    body = text(record)
+    if not body:
+        return Fault("interrupted")
+    if body[0] not in "{[":
+        frames = body.startswith(("data:", "event:", "id:", "retry:", ":"))
+        return None if frames else Fault("malformed_response")
+    try:
+        json.loads(body)
+    except ValueError:
+        return Fault("interrupted" if is_cut(body) else "malformed_response")
+    return None
 
 
 class Reader:
@@ -79,9 +99,12 @@ class Reader:
         self.anthropic = anthropic.Anthropic(api_key="k", base_url=base, max_retries=0, timeout=60)
         self.gemini = genai.Client(api_key="k")
 
-    def read(self, dialect: str, hash: str, form: str) -> Verdict:
+    def read(self, dialect: str, hash: str, record: dict[str, Any]) -> Verdict:
+        fault = unreadable_by_anyone(record)
+        if fault is not None:
+            return Verdict(error=fault).settled()
         base = f"{self.base}/r/{hash}/whole"
-        stream = form == "stream"
+        stream = form(record) == "stream"
         try:
             if dialect == "openai-chat":
                 return chat.read(self.openai.with_options(base_url=base), stream).settled()
@@ -89,7 +112,7 @@ class Reader:
                 return responses.read(self.openai.with_options(base_url=base), stream).settled()
             if dialect == "anthropic-messages":
                 return messages.read(self.anthropic.with_options(base_url=base), stream).settled()
-            return gemini.read(self.gemini, base, form).settled()
+            return gemini.read(self.gemini, base, form(record)).settled()
         except Exception as raised:  # whatever the package could not read
             logging.debug("%s", hash, exc_info=raised)
             return Verdict(unreadable=type(raised).__name__)
@@ -115,7 +138,7 @@ def read_dialect(reader: Reader, root: Path, dialect: str, everything: bool, job
     known = stored_verdicts(dialect)
     wanted = [hash for hash in all_records if everything or hash not in known]
     with ThreadPoolExecutor(jobs) as pool:
-        verdicts = pool.map(lambda hash: reader.read(dialect, hash, form(all_records[hash])), wanted)
+        verdicts = pool.map(lambda hash: reader.read(dialect, hash, all_records[hash]), wanted)
         for hash, verdict in zip(wanted, verdicts):
             known[hash] = stored(hash, verdict)
     # Verdicts of records that are not here stay: the folder may hold only a part of them.
@@ -129,7 +152,7 @@ def show(reader: Reader, root: Path, wanted: str) -> bool:
     for dialect in DIALECTS:
         for hash, record in records(root, dialect):
             if wanted in (hash, record["id"]):
-                verdict = reader.read(dialect, hash, form(record))
+                verdict = reader.read(dialect, hash, record)
                 print(json.dumps(clear(verdict), ensure_ascii=False, indent=2))
                 print(json.dumps(stored(hash, verdict), ensure_ascii=False))
                 return True

@@ -158,6 +158,8 @@ def by_marker(text: str) -> str | None:
         return "content_filter"
     if "malformed function call" in text:
         return "generation_failed"
+    if "no endpoints found that support" in text:
+        return "unsupported_feature"
     if "model" in text and any(marker in text for marker in GONE):
         return "model_not_found"
     if "no endpoints found" in text or "supported api model names" in text:

@@ -77,6 +77,7 @@ class Reading:
             if self.final.status in ("failed", "cancelled") and verdict.error is None:
                 verdict.error = reasons.in_band(plain(self.final.error))
             verdict.usage = usage(self.final.usage)
+        verdict.forgive()
         return verdict
 
     @staticmethod
@@ -140,6 +141,9 @@ def read(client: openai.OpenAI, stream: bool) -> Verdict:
             events = client.responses.create(stream=True, **REQUEST)
             watch = Watch(events)
             for event in events:
+                if not isinstance(event, openai.BaseModel):
+                    reading.error = watch.fault(closed=reading.final is not None)
+                    break
                 reading.event(event)
                 if reading.error is not None:
                     break

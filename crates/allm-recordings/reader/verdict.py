@@ -67,6 +67,12 @@ class Verdict:
     unreadable: str | None = None
     """The class of the exception with which the package gave up."""
 
+    def forgive(self) -> None:
+        """What was cut stays cut: an error that the provider tells of after it is only a warning (contract 1.3)."""
+        told = self.error is not None and self.error.reason not in ("interrupted", "malformed_event")
+        if told and self.finish in ("length", "content_filter"):
+            self.error = None
+
     def settled(self) -> Verdict:
         """The finish reason as the contract gives it (core 7)."""
         if self.error is None and any(not call.name for call in self.calls):

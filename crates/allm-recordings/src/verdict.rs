@@ -218,3 +218,39 @@ fn number_text(number: &Number) -> String {
     }
     format!("{float:e}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the reader in Python writes for the same calls.
+    #[test]
+    fn the_text_of_calls() {
+        let raw =
+            r#"{"b":1.0,"a":[0.5,-0.0,1e20,2.5e-7,18446744073709551615,"é\u0001\n\"/"],"c":{}}"#;
+        let mut call = ToolCall::new("x", "f", raw);
+        call.wire_id = Some("id".to_owned());
+        let cut = ToolCall::cut_off("y", "g", "{\"a\": ");
+        let none = ToolCall::new("z", "h", " ");
+        let expected = concat!(
+            r#"[["id","f",{"a":[5e-1,0,1e20,2.5e-7,18446744073709551615,"é\u0001\n\"/"],"b":1,"c":{}}],"#,
+            r#"["","g","{\"a\": "],["","h",{}]]"#
+        );
+        assert_eq!(calls_text(&[call, cut, none]), expected);
+        assert_eq!(calls_text(&[]), "");
+    }
+
+    #[test]
+    fn differing_fields() {
+        let answer = Response::new(allm::Message::assistant("hi"));
+        let ours = Verdict::of(&Ok(answer));
+        assert_eq!(ours.text.as_deref(), Some("8f434346648f"));
+        let theirs = Verdict {
+            text: None,
+            usage: [Some(1), None, None, None],
+            ..ours.clone()
+        };
+        assert_eq!(ours.differences(&theirs), ["text", "usage"]);
+        assert!(ours.differences(&ours).is_empty());
+    }
+}

@@ -93,14 +93,9 @@ pub(crate) fn document_fault(fault: Fault, text: &str) -> Fault {
 
 /// Whether the data of the last event is the beginning of something, cut off with the stream.
 pub(crate) fn is_cut(data: &str) -> bool {
-    // The parser does not count a number that breaks off as an early end.
-    let in_number = || data.ends_with(['-', '+', '.', 'e', 'E']);
-    "[DONE]".starts_with(data)
-        || serde_json::from_str::<IgnoredAny>(data)
-            .is_err_and(|error| error.is_eof() || in_number() && is_at_end(&error, data))
-}
-
-fn is_at_end(error: &serde_json::Error, data: &str) -> bool {
-    let last = data.rsplit('\n').next().unwrap_or_default();
-    error.line() == data.split('\n').count() && error.column() >= last.len()
+    let breaks_off =
+        |text: &str| serde_json::from_str::<IgnoredAny>(text).is_err_and(|error| error.is_eof());
+    // A number that breaks off before a digit is told as a wrong one.
+    let in_number = || data.ends_with(['.', 'e', 'E', '+', '-']);
+    "[DONE]".starts_with(data) || breaks_off(data) || in_number() && breaks_off(&format!("{data}0"))
 }

@@ -81,21 +81,20 @@ fn read<'a>(
     for chunk in chunks {
         body.push(Bytes::copy_from_slice(chunk))?;
         while let Some(frame) = body.next() {
-            match take(answer, decoder, &frame?)? {
-                Flow::GoOn => {}
-                Flow::Closed => closed = true,
-                Flow::Done => return decoder.end(End::Clean, answer),
+            match take(answer, decoder, &frame?) {
+                Ok(Flow::GoOn) => {}
+                Ok(Flow::Closed) => closed = true,
+                Ok(Flow::Done) => return decoder.end(End::Clean, answer),
+                Err(Fault::Malformed) if closed => {}
+                Err(fault) => return Err(fault),
             }
         }
     }
     match body.finish()? {
         None => {}
         Some(Piece::Frame(frame)) => match take(answer, decoder, &frame) {
-            Err(Fault::Malformed) if is_cut(frame.data.trim()) => {
-                if !closed {
-                    return Err(Fault::Interrupted);
-                }
-            }
+            Err(Fault::Malformed) if closed => {}
+            Err(Fault::Malformed) if is_cut(frame.data.trim()) => return Err(Fault::Interrupted),
             Err(fault) => return Err(fault),
             Ok(_) => {}
         },

@@ -101,6 +101,8 @@ const WORDS: &[(&str, AdapterReason)] = &[
     ("incorrect api key", AuthenticationFailed),
     ("violates usage guidelines", ContentFilter),
     ("malformed function call", GenerationFailed),
+    // The model is there, but not with what was asked for.
+    ("no endpoints found that support", UnsupportedFeature),
     ("no endpoints found", ModelNotFound),
     ("supported api model names", ModelNotFound),
 ];

@@ -217,6 +217,11 @@ fn p47_to_p54_and_p59_real_ones() {
             ModelNotFound,
         ),
         (
+            404,
+            json!({"error": {"message": "No endpoints found that support tool use. To learn more about models …"}}),
+            UnsupportedFeature,
+        ),
+        (
             400,
             json!({"error": {"code": "invalid_request_error", "message": "The supported API model names are a or b, but you passed c."}}),
             ModelNotFound,

@@ -171,6 +171,11 @@ async fn a_document_that_cannot_be_read() {
     for (document, expected) in [
         ("{\"t\": \"a", "interrupted"),
         ("{", "interrupted"),
+        ("{\"n\": -", "interrupted"),
+        ("{\"n\": 0.", "interrupted"),
+        ("{\"n\": 1e", "interrupted"),
+        ("{\"n\": 1.2E+", "interrupted"),
+        ("{\"n\": 1..", "malformed_response"),
         ("{\"t\": a}", "malformed_response"),
         ("{\"t\": \"a\"} {}", "malformed_response"),
     ] {
@@ -278,14 +283,14 @@ async fn p13_a_frame_that_was_cut_with_the_stream() {
         assert_eq!(seen, (expected, "a".to_owned()), "{last}");
     }
     // Behind the closing event nothing is missed.
-    let response = answer(vec![
-        head(200, &[]),
-        send(ONE),
-        send(END),
-        send("data: [DO"),
-    ])
-    .await;
-    assert_eq!((reason(&response), response.text().as_str()), ("ok", "a"));
+    for tail in ["data: [DO", "data: nonsense\n\n", "data: [1]"] {
+        let response = answer(vec![head(200, &[]), send(ONE), send(END), send(tail)]).await;
+        assert_eq!(
+            (reason(&response), response.text().as_str()),
+            ("ok", "a"),
+            "{tail}"
+        );
+    }
 }
 
 #[tokio::test]
