@@ -28,6 +28,9 @@ pub(crate) type HttpClient = Client<Limited, Full<Bytes>>;
 #[derive(Clone, Default)]
 pub(crate) struct Clients(Arc<Mutex<Vec<ByLimit>>>);
 
+/// How many are kept, for a caller who has another limit for every call.
+const LIMITS: usize = 8;
+
 type ByLimit = (Option<Duration>, HttpClient);
 
 impl Clients {
@@ -38,6 +41,10 @@ impl Clients {
             return Ok(client.clone());
         }
         let client = client(connect)?;
+        if clients.len() >= LIMITS {
+            // Calls that go on keep theirs.
+            clients.remove(0);
+        }
         clients.push((connect, client.clone()));
         Ok(client)
     }
