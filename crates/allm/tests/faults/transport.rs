@@ -359,3 +359,34 @@ async fn c130_comments_are_life() {
         assert_eq!(outcome, Outcome::whole(), "{wire:?}");
     }
 }
+
+/// C131, C134: a server that never pauses and says nothing; on several threads it can be faster than we are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn c131_c134_a_flood() {
+    let flood = Do::Repeat(b": hm\n\n".repeat(1 << 13), Duration::ZERO);
+    let limit = Some(Duration::from_millis(300));
+    for (limits, reason) in [
+        (
+            Timeouts {
+                stall: limit,
+                ..NO_LIMITS
+            },
+            "stalled",
+        ),
+        (
+            Timeouts {
+                deadline: limit,
+                ..NO_LIMITS
+            },
+            "timeout",
+        ),
+    ] {
+        for wire in WIRES {
+            let server = Server::start(vec![vec![head(200, &[]), flood.clone()]]).await;
+            let engine = wire.engine(&server.url).timeouts(limits);
+            let engine = engine.retry(allm::RetryPolicy::none()).build().unwrap();
+            let error = engine.generate("hi").await.unwrap_err();
+            assert_eq!(error.reason(), reason, "{wire:?}");
+        }
+    }
+}
