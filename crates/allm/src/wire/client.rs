@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -61,6 +61,20 @@ impl fmt::Debug for Clients {
 pub(crate) struct NoRoots;
 
 fn client(limit: Option<Duration>) -> Result<HttpClient, NoRoots> {
+    let tls = connector()?;
+    let limited = Limited { tls, limit };
+    Ok(Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(Duration::from_secs(90))
+        .build(limited))
+}
+
+/// What makes connections, the same for all: reading the system's certificates takes longer than a call may.
+fn connector() -> Result<HttpsConnector<Way>, NoRoots> {
+    static CONNECTOR: OnceLock<HttpsConnector<Way>> = OnceLock::new();
+    if let Some(known) = CONNECTOR.get() {
+        return Ok(known.clone());
+    }
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_nodelay(true);
@@ -74,11 +88,7 @@ fn client(limit: Option<Duration>) -> Result<HttpClient, NoRoots> {
         .https_or_http()
         .enable_all_versions()
         .wrap_connector(way);
-    let limited = Limited { tls, limit };
-    Ok(Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(Duration::from_secs(90))
-        .build(limited))
+    Ok(CONNECTOR.get_or_init(|| tls).clone())
 }
 
 /// The way to a host: straight, or through a tunnel of a proxy.
