@@ -109,7 +109,9 @@ impl Service<Uri> for Way {
 
     fn call(&mut self, to: Uri) -> Self::Future {
         let mut http = self.http.clone();
-        let Some(proxy) = self.proxies.intercept(&to) else {
+        // What stays on this machine would be told to the proxy in plain text.
+        let is_here = to.host().is_some_and(is_loopback);
+        let Some(proxy) = self.proxies.intercept(&to).filter(|_| !is_here) else {
             return Box::pin(async move { http.call(to).await.map_err(Into::into) });
         };
         let mut tunnel = Tunnel::new(proxy.uri().clone(), http);
@@ -118,6 +120,15 @@ impl Service<Uri> for Way {
         }
         Box::pin(async move { tunnel.call(to).await.map_err(Into::into) })
     }
+}
+
+/// Whether a host, in brackets or not, is this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    host.parse::<std::net::IpAddr>().map_or_else(
+        |_| host.eq_ignore_ascii_case("localhost"),
+        |ip| ip.is_loopback(),
+    )
 }
 
 /// Connects within a limit: name, TCP and TLS.
@@ -172,4 +183,32 @@ pub(crate) fn is_too_slow(error: &(dyn StdError + 'static)) -> bool {
         next = error.source();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P43: a key that may go over plain HTTP to this machine does not go through a proxy to it.
+    #[tokio::test]
+    async fn p43_no_proxy_for_this_machine() {
+        let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+        let (Ok(nobody), Ok(server)) = (nobody, server) else {
+            panic!("no ports")
+        };
+        let address = |listener: &tokio::net::TcpListener| {
+            format!("http://{}", listener.local_addr().expect("an address"))
+        };
+        let proxies = Matcher::builder().all(address(&nobody)).build();
+        let mut way = Way {
+            http: HttpConnector::new(),
+            proxies: Arc::new(proxies),
+        };
+        let to: Uri = address(&server).parse().expect("an address");
+        assert!(way.proxies.intercept(&to).is_some());
+        let made = way.call(to).await.expect("a connection");
+        let peer = made.inner().peer_addr().expect("an address");
+        assert_eq!(peer, server.local_addr().expect("an address"));
+    }
 }
