@@ -231,6 +231,24 @@ async fn what_is_only_odd() {
     }
 }
 
+/// A connection is used again when its answer was read to the end.
+#[tokio::test]
+async fn a_connection_is_used_again() {
+    for wire in WIRES {
+        let stream = wire.stream();
+        let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        let body = format!("{head}{:x}\r\n{stream}\r\n0\r\n\r\n", stream.len());
+        let server = Server::start(vec![vec![send(body), Do::KeepAlive]]).await;
+        let engine = wire.engine(&server.url).build().unwrap();
+        for _ in 0..5 {
+            assert_eq!(engine.generate("hi").text().await.unwrap(), "Hello");
+        }
+        assert_eq!(server.seen().len(), 5);
+        // The next call may come before the last one's connection is free.
+        assert!(server.connections() < 5, "{wire:?}");
+    }
+}
+
 /// A connection that the server has closed while it was not used is not used again.
 #[tokio::test]
 async fn a_connection_that_was_closed_meanwhile() {
