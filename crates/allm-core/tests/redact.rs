@@ -72,10 +72,13 @@ fn keys_that_touch_and_overlap() {
 #[test]
 fn c107_the_key_in_other_clothes() {
     let secret = "p4ss/word+with space";
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
     let redactor = knows(secret);
     for text in [
         secret.to_owned(),
         "p4ss%2Fword%2Bwith%20space".to_owned(),
+        hex.clone(),
+        hex.to_uppercase(),
         STANDARD.encode(secret),
         URL_SAFE.encode(secret),
         STANDARD.encode(format!("u:{secret}")),

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -29,6 +29,9 @@ pub(crate) type HttpClient = Arc<dyn Transport>;
 #[derive(Clone, Default)]
 pub(crate) struct Clients(Arc<Mutex<Vec<ByLimit>>>);
 
+/// How many are kept, for a caller who has another limit for every call.
+const LIMITS: usize = 8;
+
 type ByLimit = (Option<Duration>, HttpClient);
 
 impl Clients {
@@ -39,6 +42,10 @@ impl Clients {
             return Ok(client.clone());
         }
         let client = client(connect)?;
+        if clients.len() >= LIMITS {
+            // Calls that go on keep theirs.
+            clients.remove(0);
+        }
         clients.push((connect, client.clone()));
         Ok(client)
     }
@@ -55,6 +62,21 @@ impl fmt::Debug for Clients {
 pub(crate) struct NoRoots;
 
 fn client(limit: Option<Duration>) -> Result<HttpClient, NoRoots> {
+    let tls = connector()?;
+    let limited = Limited { tls, limit };
+    let pooled: Client<Limited, Full<Bytes>> = Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(Duration::from_secs(90))
+        .build(limited);
+    Ok(Arc::new(pooled))
+}
+
+/// What makes connections, the same for all: reading the system's certificates takes longer than a call may.
+fn connector() -> Result<HttpsConnector<Way>, NoRoots> {
+    static CONNECTOR: OnceLock<HttpsConnector<Way>> = OnceLock::new();
+    if let Some(known) = CONNECTOR.get() {
+        return Ok(known.clone());
+    }
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_nodelay(true);
@@ -68,12 +90,7 @@ fn client(limit: Option<Duration>) -> Result<HttpClient, NoRoots> {
         .https_or_http()
         .enable_all_versions()
         .wrap_connector(way);
-    let limited = Limited { tls, limit };
-    let pooled: Client<Limited, Full<Bytes>> = Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(Duration::from_secs(90))
-        .build(limited);
-    Ok(Arc::new(pooled))
+    Ok(CONNECTOR.get_or_init(|| tls).clone())
 }
 
 impl Transport for Client<Limited, Full<Bytes>> {
@@ -104,7 +121,9 @@ impl Service<Uri> for Way {
 
     fn call(&mut self, to: Uri) -> Self::Future {
         let mut http = self.http.clone();
-        let Some(proxy) = self.proxies.intercept(&to) else {
+        // What stays on this machine would be told to the proxy in plain text.
+        let is_here = to.host().is_some_and(is_loopback);
+        let Some(proxy) = self.proxies.intercept(&to).filter(|_| !is_here) else {
             return Box::pin(async move { http.call(to).await.map_err(Into::into) });
         };
         let mut tunnel = Tunnel::new(proxy.uri().clone(), http);
@@ -113,6 +132,15 @@ impl Service<Uri> for Way {
         }
         Box::pin(async move { tunnel.call(to).await.map_err(Into::into) })
     }
+}
+
+/// Whether a host, in brackets or not, is this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    host.parse::<std::net::IpAddr>().map_or_else(
+        |_| host.eq_ignore_ascii_case("localhost"),
+        |ip| ip.is_loopback(),
+    )
 }
 
 /// Connects within a limit: name, TCP and TLS.
@@ -167,4 +195,32 @@ pub(crate) fn is_too_slow(error: &(dyn StdError + 'static)) -> bool {
         next = error.source();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P43: a key that may go over plain HTTP to this machine does not go through a proxy to it.
+    #[tokio::test]
+    async fn p43_no_proxy_for_this_machine() {
+        let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+        let (Ok(nobody), Ok(server)) = (nobody, server) else {
+            panic!("no ports")
+        };
+        let address = |listener: &tokio::net::TcpListener| {
+            format!("http://{}", listener.local_addr().expect("an address"))
+        };
+        let proxies = Matcher::builder().all(address(&nobody)).build();
+        let mut way = Way {
+            http: HttpConnector::new(),
+            proxies: Arc::new(proxies),
+        };
+        let to: Uri = address(&server).parse().expect("an address");
+        assert!(way.proxies.intercept(&to).is_some());
+        let made = way.call(to).await.expect("a connection");
+        let peer = made.inner().peer_addr().expect("an address");
+        assert_eq!(peer, server.local_addr().expect("an address"));
+    }
 }

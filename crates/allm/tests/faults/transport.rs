@@ -231,6 +231,24 @@ async fn what_is_only_odd() {
     }
 }
 
+/// A connection is used again when its answer was read to the end.
+#[tokio::test]
+async fn a_connection_is_used_again() {
+    for wire in WIRES {
+        let stream = wire.stream();
+        let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        let body = format!("{head}{:x}\r\n{stream}\r\n0\r\n\r\n", stream.len());
+        let server = Server::start(vec![vec![send(body), Do::KeepAlive]]).await;
+        let engine = wire.engine(&server.url).build().unwrap();
+        for _ in 0..5 {
+            assert_eq!(engine.generate("hi").text().await.unwrap(), "Hello");
+        }
+        assert_eq!(server.seen().len(), 5);
+        // The next call may come before the last one's connection is free.
+        assert!(server.connections() < 5, "{wire:?}");
+    }
+}
+
 /// A connection that the server has closed while it was not used is not used again.
 #[tokio::test]
 async fn a_connection_that_was_closed_meanwhile() {
@@ -357,5 +375,36 @@ async fn c130_comments_are_life() {
         };
         let (outcome, _) = ask_server(wire, &server, limits).await;
         assert_eq!(outcome, Outcome::whole(), "{wire:?}");
+    }
+}
+
+/// C131, C134: a server that never pauses and says nothing; on several threads it can be faster than we are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn c131_c134_a_flood() {
+    let flood = Do::Repeat(b": hm\n\n".repeat(1 << 13), Duration::ZERO);
+    let limit = Some(Duration::from_millis(300));
+    for (limits, reason) in [
+        (
+            Timeouts {
+                stall: limit,
+                ..NO_LIMITS
+            },
+            "stalled",
+        ),
+        (
+            Timeouts {
+                deadline: limit,
+                ..NO_LIMITS
+            },
+            "timeout",
+        ),
+    ] {
+        for wire in WIRES {
+            let server = Server::start(vec![vec![head(200, &[]), flood.clone()]]).await;
+            let engine = wire.engine(&server.url).timeouts(limits);
+            let engine = engine.retry(allm::RetryPolicy::none()).build().unwrap();
+            let error = engine.generate("hi").await.unwrap_err();
+            assert_eq!(error.reason(), reason, "{wire:?}");
+        }
     }
 }

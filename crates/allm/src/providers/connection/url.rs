@@ -4,6 +4,8 @@ use allm_core::Server;
 use http::Uri;
 use http::uri::Scheme;
 
+use crate::wire::client::is_loopback;
+
 /// A base URL that was read.
 pub(super) struct Address {
     uri: Uri,
@@ -45,11 +47,7 @@ impl Address {
 
     /// Whether nobody can listen: over TLS, or on this machine.
     pub(super) fn is_secret(&self) -> bool {
-        let loopback = self.host.parse::<std::net::IpAddr>().map_or_else(
-            |_| self.host.eq_ignore_ascii_case("localhost"),
-            |ip| ip.is_loopback(),
-        );
-        self.is_https() || loopback
+        self.is_https() || is_loopback(&self.host)
     }
 
     /// This address with a path and a query after its own.

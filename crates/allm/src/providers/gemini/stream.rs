@@ -182,6 +182,7 @@ impl GeminiDecoder {
         answer: &mut Answer,
     ) {
         let parts = candidate.content.0.as_ref().map(|content| &content.parts.0);
+        let mut raw_parts = None;
         for (part_place, part) in parts.into_iter().flatten().enumerate() {
             let Some(part) = &part.0 else {
                 continue;
@@ -200,7 +201,10 @@ impl GeminiDecoder {
             {
                 inline(data, signature, answer);
             } else {
-                let raw = raw_part(text, place, part_place);
+                // Read once for all parts of the chunk.
+                let raw_parts = raw_parts.get_or_insert_with(|| raw_parts_of(text, place));
+                let raw = raw_parts.get(part_place).copied().flatten();
+                let raw = raw.map(|raw| raw.get().to_owned());
                 self.other(raw, part.is_thought(), signature, frame, answer);
             }
         }
@@ -262,7 +266,7 @@ impl GeminiDecoder {
     fn error(&mut self, told: &Value, answer: &mut Answer) -> Result<(), Fault> {
         let error = classify(&answer.about().provider, None, told, SystemTime::now());
         if let Some(FinishReason::Length | FinishReason::ContentFilter) = answer.finish_so_far() {
-            answer.warn("late_error", Some(error.message));
+            answer.warn("late_error", Some(error.reason.as_str().to_owned()));
             return Ok(());
         }
         self.counters.tell(answer);
@@ -413,12 +417,14 @@ fn signature(raw: Raw<'_>) -> Option<RawJson> {
     is_signature.then(|| RawJson::new(text).ok()).flatten()
 }
 
-/// The text of a part, as it came.
-fn raw_part(chunk: &str, candidate: usize, part: usize) -> Option<String> {
-    let chunk: RawChunk<'_> = serde_json::from_str(chunk).ok()?;
-    let candidate = chunk.candidates.0.get(candidate)?.0.as_ref()?;
-    let part = *candidate.content.0.as_ref()?.parts.0.get(part)?;
-    Some(part?.get().to_owned())
+/// The parts of a candidate, each as it came.
+fn raw_parts_of(chunk: &str, candidate: usize) -> Vec<Raw<'_>> {
+    let candidates = serde_json::from_str(chunk).map(|chunk: RawChunk<'_>| chunk.candidates.0);
+    let candidate = candidates
+        .ok()
+        .and_then(|all| all.into_iter().nth(candidate));
+    let content = candidate.and_then(|candidate| candidate.0?.content.0);
+    content.map(|content| content.parts.0).unwrap_or_default()
 }
 
 /// What a part is, by the name of what it holds.

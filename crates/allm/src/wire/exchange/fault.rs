@@ -12,27 +12,39 @@ use super::super::decode::Fault;
 use super::super::transport::BoxError;
 use super::clock::Passed;
 
-/// Cuts what the provider wrote. That comes after redacting: half a key is not known for one.
-pub(super) fn cut(error: &mut Error) {
-    let Error::Adapter(error) = error else {
-        return;
+/// The texts of an error that a provider may have written.
+fn texts(error: &mut Error) -> impl Iterator<Item = &mut String> {
+    let error = match error {
+        Error::Adapter(error) => Some(error),
+        _ => None,
     };
-    let cut = |text: &mut String| {
+    error.into_iter().flat_map(|error| {
+        let named = [
+            &mut error.provider_code,
+            &mut error.provider_type,
+            &mut error.param,
+            &mut error.provider_request_id,
+        ];
+        let details = error.details.values_mut().filter_map(|value| match value {
+            Value::String(text) => Some(text),
+            _ => None,
+        });
+        std::iter::once(&mut error.message)
+            .chain(named.into_iter().flatten())
+            .chain(details)
+    })
+}
+
+/// Leaves no text longer than this.
+pub(super) fn shorten(error: &mut Error, limit: usize) {
+    texts(error).for_each(|text| text.truncate(text.floor_char_boundary(limit)));
+}
+
+/// Cuts what the provider wrote, with a visible mark.
+pub(super) fn cut(error: &mut Error) {
+    for text in texts(error) {
         let whole = std::mem::take(text);
         *text = AdapterError::new("", AdapterReason::Unknown, whole).message;
-    };
-    cut(&mut error.message);
-    let texts = [
-        &mut error.provider_code,
-        &mut error.provider_type,
-        &mut error.param,
-        &mut error.provider_request_id,
-    ];
-    texts.into_iter().flatten().for_each(cut);
-    for value in error.details.values_mut() {
-        if let Value::String(text) = value {
-            cut(text);
-        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The secrets, none of which looks like one, and their encoded forms.
 
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
@@ -85,23 +87,34 @@ pub(crate) fn all(key: Key) -> String {
     said
 }
 
+/// Every form of a mark.
+fn forms(mark: &str) -> Vec<String> {
+    let mut forms = in_base64(mark);
+    forms.extend([
+        mark.to_owned(),
+        url_encoded(mark),
+        url_encoded(mark).to_lowercase(),
+        hex(mark),
+        hex(mark).to_uppercase(),
+        // As it stands in JSON and in `Debug`.
+        mark.replace('/', "\\/"),
+        mark.escape_debug().to_string(),
+    ]);
+    forms.sort();
+    forms.dedup();
+    forms
+}
+
 /// The marks that a text holds, in whatever form.
 pub(crate) fn found(text: &str) -> Vec<&'static str> {
-    let is_held = |mark: &&&str| {
-        let mut forms = in_base64(mark);
-        forms.extend([
-            (**mark).to_owned(),
-            url_encoded(mark),
-            url_encoded(mark).to_lowercase(),
-            hex(mark),
-            hex(mark).to_uppercase(),
-            // As it stands in JSON and in `Debug`.
-            mark.replace('/', "\\/"),
-            mark.escape_debug().to_string(),
-        ]);
-        forms.iter().any(|form| text.contains(form))
-    };
-    MARKS.iter().filter(is_held).copied().collect()
+    static FORMS: LazyLock<Vec<(&str, Vec<String>)>> =
+        LazyLock::new(|| MARKS.iter().map(|mark| (*mark, forms(mark))).collect());
+    let is_held = |(_, forms): &&(&str, Vec<String>)| forms.iter().any(|form| text.contains(form));
+    FORMS
+        .iter()
+        .filter(is_held)
+        .map(|(mark, _)| *mark)
+        .collect()
 }
 
 #[test]

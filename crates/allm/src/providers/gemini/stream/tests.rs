@@ -130,6 +130,14 @@ fn p71_an_error_after_the_end() {
     assert_eq!(lost.reason(), AdapterReason::ProviderUnavailable);
 }
 
+/// P16: a chunk of very many parts that have no type here.
+#[test]
+fn p16_many_parts_take_linear_time() {
+    let parts = vec![json!({"videoMetadata": {"fps": 1}}); 40_000];
+    let response = stream(&[last(parts.into(), "STOP")]).whole();
+    assert_eq!(response.message.content.len(), 40_000);
+}
+
 /// P75, P76: a stream is whole only after its closing event.
 #[test]
 fn p75_p76_cut_anywhere() {
