@@ -1,5 +1,6 @@
 //! What the library sends, held against what was recorded.
 
+pub mod bodies;
 pub mod case;
 pub mod classes;
 pub mod conversation;

@@ -78,6 +78,7 @@ impl Compat {
             profile.reasoning_back = ReasoningBack::Always { fill_empty: false };
             profile.reasoning_back_field = ReasoningBackField::Details;
             profile.reasoning_request = ReasoningRequest::Object;
+            profile.file_urls = true;
         })
     }
 

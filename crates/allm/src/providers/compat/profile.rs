@@ -56,6 +56,8 @@ pub struct Profile {
     pub verbosity: bool,
     /// Whether pictures are taken.
     pub images: Support,
+    /// Whether a file may be sent by its URL.
+    pub file_urls: bool,
 }
 
 impl Default for Profile {
@@ -81,6 +83,7 @@ impl Default for Profile {
             prompt_cache: false,
             verbosity: false,
             images: Support::Unknown,
+            file_urls: false,
         }
     }
 }

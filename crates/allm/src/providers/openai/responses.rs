@@ -30,13 +30,29 @@ mod kinds {
     pub(super) const CONTENT: &str = "message_content";
 }
 
+/// Whether a file is one that the API reads: PDF, text, and what office programs write.
+fn is_readable(mime: &str) -> bool {
+    let mime = mime.to_ascii_lowercase();
+    let office = [
+        "vnd.openxmlformats-officedocument.",
+        "vnd.oasis.opendocument.",
+        "vnd.ms-",
+    ];
+    let kind = mime.strip_prefix("application/");
+    is_document(&mime)
+        || kind.is_some_and(|kind| {
+            matches!(kind, "json" | "rtf" | "xml" | "msword")
+                || office.iter().any(|prefix| kind.starts_with(prefix))
+        })
+}
+
 /// What is wrong with a call.
 pub(crate) fn check(connection: &Connection, call: &ModelCall) -> Result<(), ValidationError> {
     let request = &*call.request;
     let rules = MediaRules {
         images: IMAGES,
         max_image_bytes: connection.max_image_bytes,
-        files: Some(is_document),
+        files: Some(is_readable),
     };
     let mut faults = Faults::default();
     media::check(&request.messages, &rules, &mut faults);

@@ -14,7 +14,7 @@ pub(super) fn check(
 ) -> Result<(), ValidationError> {
     let mut faults = Faults::default();
     media::check(&request.messages, media, &mut faults);
-    sources(request, &mut faults);
+    sources(request, rules, &mut faults);
     schema::check_strict(request, &mut faults);
     if matches!(request.tool_choice, Some(ToolChoice::AnyOf(_))) && !rules.profile.allowed_tools {
         faults.unsupported("tool_choice", "this server has no choice among some tools");
@@ -22,8 +22,8 @@ pub(super) fn check(
     faults.finish()
 }
 
-/// Pictures are sent along or by URL, files are sent along or by id.
-fn sources(request: &Request, faults: &mut Faults) {
+/// Pictures are sent along or by URL, files are sent along or by id, to some servers by URL.
+fn sources(request: &Request, rules: &Rules, faults: &mut Faults) {
     for (index, message) in request.messages.iter().enumerate() {
         // Pictures of an assistant are left out with a warning.
         if message.role == Role::Assistant {
@@ -34,7 +34,9 @@ fn sources(request: &Request, faults: &mut Faults) {
                 Part::Image(image) if matches!(image.image.source, Source::Provider { .. }) => {
                     faults.unsupported(part_path(index, at), "a picture cannot be sent by its id");
                 }
-                Part::File(file) if matches!(file.file.source, Source::Url(_)) => {
+                Part::File(file)
+                    if matches!(file.file.source, Source::Url(_)) && !rules.profile.file_urls =>
+                {
                     faults.unsupported(part_path(index, at), "a file cannot be sent by its URL");
                 }
                 _ => {}

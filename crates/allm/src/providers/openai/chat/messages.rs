@@ -370,8 +370,11 @@ fn file_block(part: &FilePart) -> Value {
             json!({"filename": name, "file_data": data_uri(mime, &base64)})
         }
         Held::Id(id) => json!({"file_id": id}),
-        // Refused before.
-        Held::Url(url) => json!({"file_data": url}),
+        // Refused before, where the server does not take it.
+        Held::Url(url) => match &part.name {
+            Some(name) => json!({"filename": name, "file_data": url}),
+            None => json!({"file_data": url}),
+        },
     };
     json!({"type": "file", "file": file})
 }

@@ -153,11 +153,18 @@ fn file(part: &FilePart) -> Typed<'_> {
     }
 }
 
-/// A name for a file that has none.
+/// A name for a file that has none. By its end the API tells what it is.
 fn name_of(mime: &str) -> &'static str {
-    if mime.eq_ignore_ascii_case("application/pdf") {
-        "file.pdf"
-    } else {
-        "file.txt"
+    const OFFICE: &str = "application/vnd.openxmlformats-officedocument.";
+    match mime.to_ascii_lowercase().as_str() {
+        "application/pdf" => "file.pdf",
+        "application/json" => "file.json",
+        "application/msword" => "file.doc",
+        mime => match mime.strip_prefix(OFFICE) {
+            Some("wordprocessingml.document") => "file.docx",
+            Some("presentationml.presentation") => "file.pptx",
+            Some("spreadsheetml.sheet") => "file.xlsx",
+            _ => "file.txt",
+        },
     }
 }

@@ -3,6 +3,7 @@
 use allm_core::{Detail, File, FilePart, Image, ImagePart, Part, Role};
 
 use super::*;
+use crate::providers::compat::Compat;
 use crate::providers::compat::profile::ToolResultImages;
 
 fn png() -> Image {
@@ -99,6 +100,21 @@ fn an_assistants_picture_is_left_out_and_told() {
         json!({"role": "assistant", "content": "a"})
     );
     assert_eq!(warnings, ["option_dropped messages[0].content[1]"]);
+}
+
+/// P108: some servers fetch a file.
+#[test]
+fn p108_a_file_by_its_url() {
+    let linked = Part::file(File::from_url("https://h/a.pdf"));
+    let request = Request::new(Message::user(vec![linked]));
+    let mut profile = Profile::default();
+    profile.file_urls = true;
+    let (body, _) = to_compat(request, &profile);
+    assert_eq!(
+        body["messages"][0]["content"],
+        json!([{"type": "file", "file": {"file_data": "https://h/a.pdf"}}])
+    );
+    assert!(Compat::openrouter().known_profile().file_urls);
 }
 
 #[test]

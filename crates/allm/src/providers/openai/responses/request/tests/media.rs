@@ -88,6 +88,20 @@ fn p106_p107_what_is_refused() {
     );
 }
 
+/// P108: what office programs write is read too; a name that is not given tells what it is.
+#[test]
+fn p108_office_documents() {
+    const WORD: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+    let memo = || Part::file(File::from_bytes(vec![1, 2, 3], WORD));
+    let request = Request::new(Thread::from(vec![Message::user(vec![memo()])]));
+    let connection = Connection::new("openai", "https://h/v1", Auth::Bearer);
+    assert_eq!(check(&connection, &call(request, "gpt-5")), Ok(()));
+    assert_eq!(
+        input(vec![Message::user(vec![memo()])])[0]["content"],
+        json!([{"type": "input_file", "filename": "file.docx", "file_data": format!("data:{WORD};base64,AQID")}])
+    );
+}
+
 /// P110, P146: an image of a result is in its list; text alone is a text.
 #[test]
 fn p110_p146_results_with_images() {
