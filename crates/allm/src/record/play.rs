@@ -161,7 +161,7 @@ impl Random {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^= mixed >> 31;
-        let longest = if mixed % 8 == 0 { 400 } else { 24 };
+        let longest = if mixed.is_multiple_of(8) { 400 } else { 24 };
         1 + usize::try_from((mixed >> 8) % longest).unwrap_or_default()
     }
 }
