@@ -37,7 +37,7 @@ pub mod structured_output {}
 #[doc = include_str!("docs/telemetry.md")]
 pub mod telemetry {}
 
-#[cfg(all(feature = "http", feature = "openai"))]
+#[cfg(feature = "openai")]
 #[doc = include_str!("docs/testing_with_recordings.md")]
 pub mod testing_with_recordings {}
 

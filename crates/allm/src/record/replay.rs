@@ -3,6 +3,7 @@
 mod asserts;
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ use crate::wire::transport::{BoxError, Incoming, Sending, Transport};
 /// `no_recorded_response`.
 ///
 /// Clones share what was used. Say settings before it is given to a provider.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "a recording answers when it is given to a provider"]
 pub struct Replay {
     cassette: Arc<Cassette>,
@@ -71,13 +72,12 @@ pub struct Replay {
     scrub: Option<Scrub>,
 }
 
-#[derive(Debug)]
 struct Cassette {
     file: PathBuf,
     interactions: Vec<Interaction>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     /// For each interaction, whether it has answered.
     used: Vec<bool>,
@@ -226,6 +226,19 @@ impl Replay {
             past_the_end.into(),
         );
         Ok(response.body(player.boxed_unsync())?)
+    }
+}
+
+impl fmt::Debug for Replay {
+    /// Nothing of what was recorded.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Replay")
+            .field("file", &self.cassette.file)
+            .field("interactions", &self.cassette.interactions.len())
+            .field("unused", &self.unused())
+            .field("chunking", &self.chunking)
+            .field("pace", &self.pace)
+            .finish_non_exhaustive()
     }
 }
 

@@ -26,6 +26,13 @@ async fn c193_the_same_events_without_network_and_key() {
             assert_eq!(server.heads().len(), 1);
             let file = recorder.finish().unwrap();
             let replay = Replay::open(&file).unwrap();
+            // C104
+            let shown = format!("{recorder:?} {replay:?}");
+            assert!(shown.contains("interactions: 1"), "{shown}");
+            assert!(
+                !shown.contains("weather") && !shown.contains("secret"),
+                "{shown}"
+            );
             let replayed = events(&engine(kind, &server.url, Over::Replay(&replay))).await;
             assert_eq!(replayed, recorded, "{kind:?} {form}");
             replay.assert_used();

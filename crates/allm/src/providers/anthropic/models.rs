@@ -2,6 +2,25 @@
 
 use allm_core::{Capabilities, Support};
 
+const Y: Support = Support::Yes;
+const N: Support = Support::No;
+const U: Support = Support::Unknown;
+
+/// From which version on, and what models can do since.
+struct Row((u32, u32), [Support; 6]);
+
+/// The first row counts that is not newer than the model. A schema for the answer is given to older models as a tool, and
+/// so not beside other tools.
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    //         tools  schema both   vision files  thinks
+    Row((4, 5), [Y,     Y,     Y,     Y,     Y,     Y]),
+    Row((3, 7), [Y,     Y,     N,     Y,     Y,     Y]),
+    Row((3, 5), [Y,     Y,     N,     Y,     Y,     N]),
+    Row((3, 0), [Y,     Y,     N,     Y,     U,     N]),
+    Row((0, 0), [N,     N,     N,     N,     U,     N]),
+];
+
 /// A model of the Claude family, as far as its name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Model {
@@ -65,16 +84,9 @@ impl Model {
     pub(super) fn capabilities(self) -> Capabilities {
         let Some(version) = self.version else {
             return Capabilities {
-                streaming: Support::Yes,
+                streaming: Y,
                 ..Capabilities::default()
             };
-        };
-        let from = |first: (u32, u32)| {
-            if version >= first {
-                Support::Yes
-            } else {
-                Support::No
-            }
         };
         let max_output = match version {
             // With a beta it gives more than it does by itself.
@@ -82,22 +94,28 @@ impl Model {
             version if version < (4, 6) => self.max_tokens(),
             _ => None,
         };
+        let known = TABLE.iter().find(|Row(first, _)| version >= *first);
+        let can = known.map_or([U; 6], |Row(_, can)| *can);
+        let [
+            tools,
+            json_schema,
+            tools_with_json_schema,
+            vision,
+            files,
+            reasoning,
+        ] = can;
         Capabilities {
-            tools: from((3, 0)),
-            parallel_tool_calls: from((3, 0)),
-            // Older ones answer through a tool.
-            json_schema: from((3, 0)),
-            json_object: Support::Unknown,
-            tools_with_json_schema: from((4, 5)),
-            vision: from((3, 0)),
-            files: if version >= (3, 5) {
-                Support::Yes
-            } else {
-                Support::Unknown
-            },
-            reasoning: from((3, 7)),
-            prompt_cache: from((3, 0)),
-            streaming: Support::Yes,
+            tools,
+            parallel_tool_calls: tools,
+            json_schema,
+            // What cannot be asked for on this wire is not the model's fault.
+            json_object: U,
+            tools_with_json_schema,
+            vision,
+            files,
+            reasoning,
+            prompt_cache: tools,
+            streaming: Y,
             max_input_tokens: (version < (4, 0)).then_some(200_000),
             max_output_tokens: max_output.map(u64::from),
         }

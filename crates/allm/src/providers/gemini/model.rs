@@ -12,7 +12,6 @@ pub(super) struct Generation {
     minor: u32,
 }
 
-const SECOND_AND_A_HALF: Generation = Generation { major: 2, minor: 5 };
 const THIRD: Generation = Generation { major: 3, minor: 0 };
 
 impl Generation {
@@ -40,37 +39,62 @@ pub(super) fn plain(model: &str) -> &str {
         .unwrap_or(model)
 }
 
+const Y: Support = Support::Yes;
+const N: Support = Support::No;
+
+/// From which generation on, what models can do since, and how many tokens they write at most.
+struct Row((u32, u32), [Support; 6], u64);
+
+/// The first row counts that is not newer than the model. Of older ones nothing is known.
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    //         tools  schema both   vision files  thinks
+    Row((3, 0), [Y,     Y,     Y,     Y,     Y,     Y], 65_536),
+    Row((2, 5), [Y,     Y,     N,     Y,     Y,     Y], 65_536),
+    Row((1, 5), [Y,     Y,     N,     Y,     Y,     N], 8192),
+];
+
+/// Models that make something else than text, or can do less.
+const SPECIAL: [&str; 7] = [
+    "image",
+    "tts",
+    "live",
+    "audio",
+    "embedding",
+    "computer",
+    "thinking",
+];
+
 pub(super) fn capabilities(model: &str) -> Capabilities {
-    let Some(generation) = Generation::of(model) else {
+    let name = plain(model).to_ascii_lowercase();
+    let is_special = SPECIAL.iter().any(|word| name.contains(word));
+    let generation = Generation::of(model).filter(|_| !is_special);
+    let row = generation.and_then(|Generation { major, minor }| {
+        let mut rows = TABLE.iter();
+        rows.find(|Row(first, ..)| (major, minor) >= *first)
+    });
+    let Some(Row(_, can, output)) = row else {
         return Capabilities::default();
     };
-    let name = plain(model).to_ascii_lowercase();
-    let special = [
-        "image",
-        "tts",
-        "live",
-        "audio",
-        "embedding",
-        "computer",
-        "thinking",
-    ];
-    if special.into_iter().any(|word| name.contains(word)) {
-        // They make something else than text, or can do less.
-        return Capabilities::default();
-    }
-    let yes_if = |yes| if yes { Support::Yes } else { Support::No };
-    let thinks = generation >= SECOND_AND_A_HALF;
+    let [
+        tools,
+        json_schema,
+        tools_with_json_schema,
+        vision,
+        files,
+        reasoning,
+    ] = *can;
     Capabilities {
-        tools: Support::Yes,
-        parallel_tool_calls: Support::Yes,
-        json_schema: Support::Yes,
-        json_object: Support::Yes,
-        tools_with_json_schema: yes_if(generation >= THIRD),
-        vision: Support::Yes,
-        files: Support::Yes,
-        reasoning: yes_if(thinks),
-        streaming: Support::Yes,
-        max_output_tokens: Some(if thinks { 65_536 } else { 8192 }),
+        tools,
+        parallel_tool_calls: tools,
+        json_schema,
+        json_object: Y,
+        tools_with_json_schema,
+        vision,
+        files,
+        reasoning,
+        streaming: Y,
+        max_output_tokens: Some(*output),
         ..Capabilities::default()
     }
 }
@@ -113,6 +137,8 @@ mod tests {
             ("gemini-2.5-flash", Support::Yes),
             ("gemini-2.0-flash-thinking-exp", Support::Unknown),
             ("gemini-2.5-flash-image", Support::Unknown),
+            ("gemini-1.5-pro", Support::No),
+            ("gemini-1.0-pro", Support::Unknown),
         ] {
             assert_eq!(capabilities(model).reasoning, wanted, "{model}");
         }

@@ -102,7 +102,7 @@ fn c193_the_form_of_a_file() {
               }
             ]
           },
-          "chunks": [[3,40]]
+          "chunks": [[3,39]]
         },
         "end": "left"
       }

@@ -4,11 +4,13 @@ use allm_core::{FinishReason, Part, Response};
 use serde_json::{Value, json};
 
 use super::Replay;
-use crate::Engine;
 use crate::record::cassette::Interaction;
 use crate::record::difference;
+use crate::{Engine, RetryPolicy};
 
 impl Replay {
+    /// Checks that every interaction was used and every request answered. It belongs at the end of a test.
+    ///
     /// # Panics
     ///
     /// When an interaction was not used, unless [`allow_unused`](Self::allow_unused) was said, or when a request was not
@@ -46,7 +48,8 @@ impl Replay {
         let mut read: Vec<Value> = Vec::new();
         for index in 0..self.cassette.interactions.len() {
             self.lock().forced.push_back(index);
-            let response = engine.generate("Say it again.").await;
+            let call = engine.generate("Say it again.");
+            let response = call.retry(RetryPolicy::none()).await;
             let left = std::mem::take(&mut self.lock().forced);
             if !left.is_empty() {
                 fail(&format!("the engine did not ask {file}: {response:?}"));
