@@ -107,8 +107,10 @@ fn an_assistants_picture_is_left_out_and_told() {
 fn p108_a_file_by_its_url() {
     let linked = Part::file(File::from_url("https://h/a.pdf"));
     let request = Request::new(Message::user(vec![linked]));
-    let mut profile = Profile::default();
-    profile.file_urls = true;
+    let profile = Profile {
+        file_urls: true,
+        ..Profile::default()
+    };
     let (body, _) = to_compat(request, &profile);
     assert_eq!(
         body["messages"][0]["content"],
