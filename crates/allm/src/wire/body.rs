@@ -11,7 +11,7 @@ pub(crate) struct Body {
 }
 
 enum Form {
-    /// Only a mark, white space, or nothing so far; the bytes of a mark or a word that may become something.
+    /// Only marks, white space, or nothing so far; the bytes that may become a mark or a word.
     Unknown(BytesMut),
     Events(Box<Sse>),
     Document(BytesMut),
@@ -88,11 +88,10 @@ impl Body {
         let Form::Unknown(head) = &mut self.form else {
             return Ok(());
         };
-        let held = std::mem::take(head);
-        let after_mark = held.strip_prefix(MARK).unwrap_or(&held);
-        let shown = after_mark.trim_ascii_start();
+        let held = std::mem::take(head).freeze();
+        let shown = skipped(&held);
         let may_grow = |whole: &[u8]| whole.starts_with(shown);
-        let undecided = MARK.starts_with(&held) || FIELDS.into_iter().any(may_grow);
+        let undecided = may_grow(MARK) || FIELDS.into_iter().any(may_grow);
         if matches!(shown.first(), Some(b'{' | b'[')) {
             let text = BytesMut::from(shown);
             self.form = Form::Document(BytesMut::new());
@@ -105,16 +104,10 @@ impl Body {
             return Ok(());
         }
         if undecided && !at_end {
-            // White space is not kept, only what may become a mark or a field.
-            let start = if shown.is_empty() && !MARK.starts_with(&held) {
-                held.len()
-            } else {
-                0
-            };
-            self.form = Form::Unknown(BytesMut::from(held.get(start..).unwrap_or_default()));
+            self.form = Form::Unknown(BytesMut::from(shown));
             return Ok(());
         }
-        if shown.is_empty() || undecided {
+        if undecided {
             // Nothing, or a stream that was cut inside its first word.
             self.form = Form::Unknown(BytesMut::new());
             return Ok(());
@@ -146,6 +139,18 @@ impl Body {
                 Ok(Some(Piece::Document(text(document))))
             }
         }
+    }
+}
+
+/// What follows white space and marks, which say nothing, in whatever pieces and order they come.
+fn skipped(mut text: &[u8]) -> &[u8] {
+    loop {
+        let rest = text.trim_ascii_start();
+        let rest = rest.strip_prefix(MARK).unwrap_or(rest);
+        if rest.len() == text.len() {
+            return text;
+        }
+        text = rest;
     }
 }
 
@@ -199,7 +204,13 @@ mod tests {
 
     #[test]
     fn p23_the_first_bytes_decide() {
-        for head in ["", "\u{FEFF}", " \r\n\t", "\u{FEFF} \n"] {
+        for head in [
+            "",
+            "\u{FEFF}",
+            " \r\n\t",
+            "\u{FEFF} \n",
+            " \u{FEFF} \u{FEFF}",
+        ] {
             let document = both(format!("{head}{{\"a\": 1}} ").as_bytes());
             assert_eq!(
                 document,
@@ -229,6 +240,8 @@ mod tests {
 
     #[test]
     fn p25_p26_neither_and_nothing() {
+        // Found by fuzzing: what stands before the first word said something else in pieces.
+        assert_eq!(both(" \u{FEFF}  e".as_bytes()), Err(BodyFault::Empty));
         for other in ["<html>", "error", "database: x", "evening", "1", "\"x\""] {
             assert_eq!(
                 both(other.as_bytes()),
