@@ -14,11 +14,13 @@ mod usage;
 use std::fmt;
 
 use allm_core::{
-    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Error, Event, KeySource, KeyUse,
-    ModelCall, ProviderName, Server, Timeouts, ValidationError,
+    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Error, Event, KeyUse, ModelCall,
+    ValidationError,
 };
 
-use super::connection::{Auth, Connection, Outgoing, connection_options, failed};
+use super::connection::{
+    Auth, Connection, Outgoing, connection_answers, connection_options, failed,
+};
 use models::Model;
 
 const BASE: &str = "https://api.anthropic.com";
@@ -97,21 +99,12 @@ impl fmt::Debug for Anthropic {
 }
 
 impl Adapter for Anthropic {
-    fn provider(&self) -> &ProviderName {
-        &self.connection.name
-    }
+    connection_answers!();
 
     fn check_config(&self) -> Result<(), EngineError> {
         self.connection.check()?;
         for (name, value) in self.headers() {
-            if http::HeaderValue::from_str(&value).is_err() {
-                let message = format!("the value of the header `{name}` cannot be sent");
-                let error = EngineError::new(EngineReason::InvalidConfig, message);
-                return Err(EngineError {
-                    provider: Some(self.connection.name.clone()),
-                    ..error
-                });
-            }
+            self.connection.header(name, &value)?;
         }
         Ok(())
     }
@@ -120,20 +113,8 @@ impl Adapter for Anthropic {
         Model::of(model).capabilities()
     }
 
-    fn server(&self) -> Option<Server> {
-        self.connection.server()
-    }
-
-    fn timeouts(&self) -> Option<Timeouts> {
-        self.connection.timeouts
-    }
-
     fn key_use(&self) -> KeyUse {
         self.connection.key_use(KeyUse::Required)
-    }
-
-    fn key_source(&self) -> Option<&dyn KeySource> {
-        self.connection.key.as_deref()
     }
 
     fn check(&self, call: &ModelCall) -> Result<(), ValidationError> {

@@ -6,11 +6,11 @@ pub(crate) mod profile;
 use std::sync::Arc;
 
 use allm_core::{
-    Adapter, BoxStream, Capabilities, EngineError, Event, KeySource, KeyUse, ModelCall,
-    ProviderName, Server, Support, Timeouts, ValidationError,
+    Adapter, BoxStream, Capabilities, EngineError, Event, KeyUse, ModelCall, Support,
+    ValidationError,
 };
 
-use super::connection::{Auth, Connection, connection_options, failed};
+use super::connection::{Auth, Connection, connection_answers, connection_options, failed};
 use super::openai::chat::{self, Rules};
 use super::openai::{check_wire, unwritable};
 use profile::Profile;
@@ -78,9 +78,7 @@ impl Compat {
 }
 
 impl Adapter for Compat {
-    fn provider(&self) -> &ProviderName {
-        &self.connection.name
-    }
+    connection_answers!();
 
     fn check_config(&self) -> Result<(), EngineError> {
         self.connection.check()
@@ -95,20 +93,8 @@ impl Adapter for Compat {
         }
     }
 
-    fn server(&self) -> Option<Server> {
-        self.connection.server()
-    }
-
     fn key_use(&self) -> KeyUse {
         self.connection.key_use(self.key_use)
-    }
-
-    fn timeouts(&self) -> Option<Timeouts> {
-        self.connection.timeouts
-    }
-
-    fn key_source(&self) -> Option<&dyn KeySource> {
-        self.connection.key.as_deref()
     }
 
     fn check(&self, call: &ModelCall) -> Result<(), ValidationError> {

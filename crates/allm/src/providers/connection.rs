@@ -26,7 +26,7 @@ use crate::wire::client::{Clients, HttpClient};
 use crate::wire::decode::Decoder;
 use crate::wire::exchange::{Attempt, Exchange};
 
-pub(crate) use options::connection_options;
+pub(crate) use options::{connection_answers, connection_options};
 use url::Address;
 pub(crate) use url::encoded;
 
@@ -155,12 +155,17 @@ impl Connection {
         }
     }
 
-    fn bad(&self, message: impl Into<String>) -> EngineError {
+    /// A configuration that cannot be used.
+    pub(crate) fn bad(&self, message: impl Into<String>) -> EngineError {
         self.named(EngineError::new(EngineReason::InvalidConfig, message))
     }
 
     /// A header that can be sent. A message names the header, never its value.
-    fn header(&self, name: &str, value: &str) -> Result<(HeaderName, HeaderValue), EngineError> {
+    pub(crate) fn header(
+        &self,
+        name: &str,
+        value: &str,
+    ) -> Result<(HeaderName, HeaderValue), EngineError> {
         let known: HeaderName = name
             .parse()
             .map_err(|_| self.bad(format!("`{name}` is not a name of a header")))?;

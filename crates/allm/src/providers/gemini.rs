@@ -6,12 +6,12 @@ mod request;
 pub(crate) mod stream;
 
 use allm_core::{
-    Adapter, BoxStream, Capabilities, EngineError, Error, Event, JsonError, JsonReason, KeySource,
-    KeyUse, ModelCall, Path, ProviderName, Server, Timeouts, ValidationError,
+    Adapter, BoxStream, Capabilities, EngineError, Error, Event, JsonError, JsonReason, KeyUse,
+    ModelCall, Path, ValidationError,
 };
 
 use crate::providers::connection::{
-    Auth, Connection, Outgoing, connection_options, encoded, failed,
+    Auth, Connection, Outgoing, connection_answers, connection_options, encoded, failed,
 };
 use crate::providers::translate::notes::Warnings;
 pub use openapi::SchemaMode;
@@ -154,9 +154,7 @@ fn key_header() -> Auth {
 }
 
 impl Adapter for Gemini {
-    fn provider(&self) -> &ProviderName {
-        &self.connection.name
-    }
+    connection_answers!();
 
     fn check_config(&self) -> Result<(), EngineError> {
         self.connection.check()
@@ -166,20 +164,8 @@ impl Adapter for Gemini {
         model::capabilities(model)
     }
 
-    fn server(&self) -> Option<Server> {
-        self.connection.server()
-    }
-
-    fn timeouts(&self) -> Option<Timeouts> {
-        self.connection.timeouts
-    }
-
     fn key_use(&self) -> KeyUse {
         self.connection.key_use(KeyUse::Required)
-    }
-
-    fn key_source(&self) -> Option<&dyn KeySource> {
-        self.connection.key.as_deref()
     }
 
     fn check(&self, call: &ModelCall) -> Result<(), ValidationError> {

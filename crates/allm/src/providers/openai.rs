@@ -10,12 +10,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use allm_core::{
-    Adapter, AdapterError, AdapterReason, BoxStream, Capabilities, EngineError, Event, KeySource,
-    KeyUse, ModelCall, ProviderName, Server, Timeouts, ValidationError,
+    Adapter, AdapterError, AdapterReason, BoxStream, Capabilities, EngineError, Event, KeyUse,
+    ModelCall, ValidationError,
 };
 
 use super::compat::profile::{MaxTokensField, Profile};
-use super::connection::{Auth, Connection, Outgoing, connection_options, failed};
+use super::connection::{
+    Auth, Connection, Outgoing, connection_answers, connection_options, failed,
+};
 use super::translate::notes::Faults;
 use chat::Rules;
 use model::Family;
@@ -229,9 +231,7 @@ impl OpenAi {
 }
 
 impl Adapter for OpenAi {
-    fn provider(&self) -> &ProviderName {
-        &self.connection.name
-    }
+    connection_answers!();
 
     fn check_config(&self) -> Result<(), EngineError> {
         self.connection.check()
@@ -241,20 +241,8 @@ impl Adapter for OpenAi {
         capabilities::of(model)
     }
 
-    fn server(&self) -> Option<Server> {
-        self.connection.server()
-    }
-
-    fn timeouts(&self) -> Option<Timeouts> {
-        self.connection.timeouts
-    }
-
     fn key_use(&self) -> KeyUse {
         self.connection.key_use(KeyUse::Required)
-    }
-
-    fn key_source(&self) -> Option<&dyn KeySource> {
-        self.connection.key.as_deref()
     }
 
     fn check(&self, call: &ModelCall) -> Result<(), ValidationError> {

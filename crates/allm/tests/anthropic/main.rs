@@ -8,6 +8,7 @@
     reason = "these are tests"
 )]
 
+#[path = "../loopback/server.rs"]
 mod server;
 
 use allm::{Anthropic, Auth, Engine, FinishReason, RetryPolicy, tool};
@@ -159,7 +160,7 @@ async fn p188_a_refusal_of_the_request() {
     let server = Server::start(vec![Reply {
         status: 401,
         head: String::new(),
-        ..Reply::ok(&body.to_string())
+        ..Reply::ok(body.to_string())
     }])
     .await;
     let error = engine(&server).generate("hi").await.unwrap_err();
@@ -248,7 +249,7 @@ async fn p121_structured_output_of_an_older_model() {
         json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "7}"}}),
         json!({"type": "content_block_stop", "index": 0}),
     ];
-    let server = Server::start(vec![Reply::ok(&events(&[&answer, &end("tool_use")]))]).await;
+    let server = Server::start(vec![Reply::ok(events(&[&answer, &end("tool_use")]))]).await;
     let engine = Engine::builder()
         .provider(anthropic(&server))
         .model("anthropic:claude-sonnet-4-0")

@@ -8,6 +8,7 @@
     reason = "these are tests"
 )]
 
+#[path = "../loopback/server.rs"]
 mod server;
 
 use allm::{Auth, Engine, Error, FinishReason, Gemini, Image, Message, Part, RetryPolicy, tool};

@@ -25,7 +25,7 @@ fn what_an_engine_asks() {
     assert!(Adapter::key_source(&anthropic).is_none());
     assert_eq!(
         anthropic.server(),
-        Some(Server::new("api.anthropic.com", Some(443)))
+        Some(allm_core::Server::new("api.anthropic.com", Some(443)))
     );
     assert_eq!(anthropic.check_config(), Ok(()));
     assert_eq!(

@@ -119,4 +119,25 @@ macro_rules! connection_options {
     };
 }
 
-pub(crate) use connection_options;
+/// The methods of `Adapter` that a field `connection` answers.
+macro_rules! connection_answers {
+    () => {
+        fn provider(&self) -> &allm_core::ProviderName {
+            &self.connection.name
+        }
+
+        fn server(&self) -> Option<allm_core::Server> {
+            self.connection.server()
+        }
+
+        fn timeouts(&self) -> Option<allm_core::Timeouts> {
+            self.connection.timeouts
+        }
+
+        fn key_source(&self) -> Option<&dyn allm_core::KeySource> {
+            self.connection.key.as_deref()
+        }
+    };
+}
+
+pub(crate) use {connection_answers, connection_options};

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use allm_core::{
-    Adapter, BoxStream, Capabilities, EngineError, EngineReason, Event, KeySource, KeyUse,
-    ModelCall, ProviderName, Server, Support, Timeouts, ValidationError,
+    Adapter, BoxStream, Capabilities, EngineError, Event, KeyUse, ModelCall, Support,
+    ValidationError,
 };
 
 use super::{Api, Wires, own_profile};
 use crate::providers::compat::profile::Profile;
-use crate::providers::connection::{Auth, Connection, connection_options, encoded};
+use crate::providers::connection::{
+    Auth, Connection, connection_answers, connection_options, encoded,
+};
 
 /// OpenAI's models on Azure. The key is sent as `api-key`; say `auth(Auth::Bearer)` for tokens of Entra.
 ///
@@ -90,17 +92,12 @@ impl Azure {
 const VERSION: &str = "api-version";
 
 impl Adapter for Azure {
-    fn provider(&self) -> &ProviderName {
-        &self.connection.name
-    }
+    connection_answers!();
 
     fn check_config(&self) -> Result<(), EngineError> {
         if self.deployment.is_some() && self.api == Api::Responses {
             let message = "a deployment's address has no Responses API; leave `deployment` out";
-            return Err(EngineError {
-                provider: Some(self.connection.name.clone()),
-                ..EngineError::new(EngineReason::InvalidConfig, message)
-            });
+            return Err(self.connection.bad(message));
         }
         self.connection.check()
     }
@@ -113,20 +110,8 @@ impl Adapter for Azure {
         }
     }
 
-    fn server(&self) -> Option<Server> {
-        self.connection.server()
-    }
-
-    fn timeouts(&self) -> Option<Timeouts> {
-        self.connection.timeouts
-    }
-
     fn key_use(&self) -> KeyUse {
         self.connection.key_use(KeyUse::Required)
-    }
-
-    fn key_source(&self) -> Option<&dyn KeySource> {
-        self.connection.key.as_deref()
     }
 
     fn check(&self, call: &ModelCall) -> Result<(), ValidationError> {

@@ -10,6 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 #[derive(Clone)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
+    /// Lines of the head.
+    pub(crate) head: String,
     pub(crate) body: String,
     /// Whether the connection closes before the body is whole.
     pub(crate) breaks: bool,
@@ -19,6 +21,7 @@ impl Reply {
     pub(crate) fn ok(body: impl Into<String>) -> Self {
         Self {
             status: 200,
+            head: "request-id: req_head\r\n".to_owned(),
             body: body.into(),
             breaks: false,
         }
@@ -58,7 +61,7 @@ impl Server {
                 let (mut socket, _) = listener.accept().await.unwrap();
                 let request = read(&mut socket).await;
                 log.lock().unwrap().push(request);
-                write(&mut socket, &reply).await;
+                write(&mut socket, reply).await;
             }
         });
         Self { url, sent }
@@ -91,11 +94,16 @@ async fn read(socket: &mut TcpStream) -> Sent {
     sent
 }
 
-async fn write(socket: &mut TcpStream, reply: &Reply) {
-    let Reply { status, body, .. } = reply;
-    let length = body.len() + usize::from(reply.breaks);
+async fn write(socket: &mut TcpStream, reply: Reply) {
+    let Reply {
+        status,
+        head,
+        body,
+        breaks,
+    } = reply;
+    let length = body.len() + usize::from(breaks);
     let text = format!(
-        "HTTP/1.1 {status} X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        "HTTP/1.1 {status} X\r\n{head}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
     );
     socket.write_all(text.as_bytes()).await.unwrap();
     socket.shutdown().await.unwrap();
