@@ -40,6 +40,7 @@ mod usage;
 
 pub(crate) use arguments::means_none;
 pub use arguments::{ArgumentLimits, MalformedArguments};
+pub(crate) use call_failure::present;
 pub use call_failure::{ArgumentFault, ArgumentFaults, CallFailure, FailureReason, ToolFailure};
 pub use chat::ChatResult;
 pub use content::Content;
@@ -56,8 +57,8 @@ pub use halt::{CustomHalt, HaltReason, is_reserved};
 pub use hash::Hash;
 pub use hex::InvalidHex;
 pub use id::{
-    Cursor, PartId, ProviderName, RequestId, ResponseId, SessionId, TenantId, ToolCallId, ToolName,
-    WriterId,
+    Cursor, InputId, PartId, ProviderName, RequestId, ResponseId, SessionId, TenantId, ToolCallId,
+    ToolName, WriterId,
 };
 pub use media::{File, Image, Source};
 pub use message::{Message, Origin, Role};
@@ -77,9 +78,10 @@ pub use settings::{
 };
 pub use step::{Mode, StepResult};
 pub use store::{
-    AppendId, DeleteIf, Entry, EntryClass, Fence, Head, HeadUpdate, HeldLease, Lease, LeaseFilter,
-    Link, LoadFrom, Loaded, NewSession, Page, PageRequest, Position, SessionFilter, SessionStatus,
-    SessionUid, Snapshot, Takeover, Version, check_append, verify_chain,
+    AppendId, ApprovalId, DeleteIf, Entry, EntryClass, Fence, Head, HeadUpdate, HeldLease, Lease,
+    LeaseFilter, Link, LoadFrom, Loaded, NewSession, Page, PageRequest, Position, RunId,
+    SessionFilter, SessionStatus, SessionUid, Snapshot, Takeover, Version, check_append,
+    verify_chain,
 };
 pub use thread::Thread;
 pub use timestamp::{InvalidTimestamp, Timestamp};

@@ -8,7 +8,7 @@ use crate::error::{EncodeError, text};
 use crate::handler::ToolResultEncoder;
 
 pub(crate) use failure::listed;
-pub use failure::{closed, report, unknown_tool};
+pub use failure::{closed, denied, report, unknown_tool};
 
 /// The default encoder: a string passes unchanged, every other value becomes compact JSON.
 ///

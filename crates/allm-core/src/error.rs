@@ -12,6 +12,7 @@ mod key;
 mod media;
 mod partial;
 pub(crate) mod reason;
+mod session;
 mod store;
 mod stream;
 pub(crate) mod text;
@@ -34,6 +35,7 @@ pub use json::{JsonError, JsonReason};
 pub use key::KeyError;
 pub use media::{DataUriError, SourceError};
 pub use partial::{Interrupted, Unfinished};
+pub use session::{SessionError, SessionReason};
 pub use store::{StoreError, StoreReason};
 pub use stream::{StreamError, StreamReason};
 pub use tool::{EncodeError, ToolError, ToolReason};
@@ -91,6 +93,8 @@ pub enum Error {
     Json(Box<JsonError>),
     /// A tool.
     Tool(Box<ToolError>),
+    /// A session.
+    Session(Box<SessionError>),
     /// An answer that failed after it had begun.
     Interrupted(Box<Interrupted>),
     /// An answer that ended, but not with `stop`.
@@ -104,6 +108,7 @@ tagged!(Error {
     "stream" => Stream(Box<StreamError>),
     "json" => Json(Box<JsonError>),
     "tool" => Tool(Box<ToolError>),
+    "session" => Session(Box<SessionError>),
     "interrupted" => Interrupted(Box<Interrupted>),
     "unfinished" => Unfinished(Box<Unfinished>),
 });
@@ -119,6 +124,7 @@ impl Error {
             Self::Stream(_) => ErrorKind::Stream,
             Self::Json(_) => ErrorKind::Json,
             Self::Tool(_) => ErrorKind::Tool,
+            Self::Session(_) => ErrorKind::Session,
             Self::Interrupted(interrupted) => interrupted.source.kind(),
             Self::Unfinished(_) => ErrorKind::Unfinished,
         }
@@ -134,6 +140,7 @@ impl Error {
             Self::Stream(error) => error.reason.as_str(),
             Self::Json(error) => error.reason.as_str(),
             Self::Tool(error) => error.reason.as_str(),
+            Self::Session(error) => error.reason.as_str(),
             Self::Interrupted(interrupted) => interrupted.source.reason(),
             Self::Unfinished(unfinished) => unfinished.reason(),
         }
@@ -145,6 +152,7 @@ impl Error {
         match self {
             Self::Adapter(error) => error.reason.is_retryable(),
             Self::Stream(error) => error.reason.is_retryable(),
+            Self::Session(error) => error.reason.is_retryable(),
             Self::Interrupted(interrupted) => interrupted.source.is_retryable(),
             Self::Engine(_)
             | Self::Validation(_)
@@ -174,6 +182,7 @@ impl fmt::Display for Error {
             Self::Stream(error) => error.fmt(f),
             Self::Json(error) => error.fmt(f),
             Self::Tool(error) => error.fmt(f),
+            Self::Session(error) => error.fmt(f),
             Self::Interrupted(error) => error.fmt(f),
             Self::Unfinished(error) => error.fmt(f),
         }
@@ -187,6 +196,7 @@ impl StdError for Error {
             Self::Adapter(error) => error.source(),
             Self::Stream(error) => error.source(),
             Self::Tool(error) => error.source(),
+            Self::Session(error) => error.source(),
             Self::Interrupted(error) => Some(&error.source),
             Self::Validation(_) | Self::Json(_) | Self::Unfinished(_) => None,
         }
@@ -209,6 +219,7 @@ boxed!(
     Stream(StreamError),
     Json(JsonError),
     Tool(ToolError),
+    Session(SessionError),
     Interrupted(Interrupted),
     Unfinished(Unfinished),
 );

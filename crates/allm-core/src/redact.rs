@@ -219,6 +219,12 @@ impl Redactor {
                     .for_each(|cause| self.clean_cause(cause));
             }
             Error::Interrupted(interrupted) => self.clean_error(&mut interrupted.source),
+            Error::Session(error) => {
+                if let Some(cause) = &mut error.cause {
+                    self.clean(&mut error.message);
+                    self.clean_error(cause);
+                }
+            }
             // What these say is our own.
             Error::Validation(_) | Error::Json(_) | Error::Unfinished(_) => {}
         }

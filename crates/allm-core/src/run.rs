@@ -23,6 +23,7 @@
 
 mod after;
 mod batch;
+mod calls;
 mod command;
 mod counters;
 mod finalize;
@@ -32,16 +33,21 @@ mod hash;
 mod input;
 mod options;
 mod outcome;
+mod plan;
 mod repair;
 mod state;
 mod tree;
 mod turn;
 
+pub(crate) use after::question_message;
+pub(crate) use batch::noted;
 pub use command::{CallToRun, Command, ModelCommand};
+pub(crate) use form::RunForm;
 pub use halt::HaltFacts;
-pub use input::{DeadlineScope, HaltAnswer, Input, InputError, InputReason, Stop};
+pub use input::{DeadlineScope, HaltAnswer, Input, InputError, InputReason, PlannedCall, Stop};
 pub use options::{
-    Budgets, Deadlines, Finalize, HaltWhen, RunKind, RunOptions, RunSetup, UnknownTools,
+    Budgets, Deadlines, Finalize, HaltWhen, OpenBatch, OpenSlot, Planning, RunKind, RunOptions,
+    RunSetup, UnknownTools,
 };
 pub use outcome::{PolicyDecision, ToolOutcome};
 pub use repair::Repair;

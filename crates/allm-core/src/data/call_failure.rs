@@ -71,6 +71,12 @@ reasons! {
         BudgetExhausted => "budget_exhausted",
         /// Closed: another call of the turn made it impossible to go on.
         NotExecuted => "not_executed",
+        /// A person did not agree to it.
+        Denied => "denied",
+        /// Nobody answered in time.
+        Expired => "expired",
+        /// It began, and a crash took the news of how it ended.
+        UnknownOutcome => "unknown_outcome",
     }
 }
 
@@ -111,7 +117,9 @@ pub struct CallFailure {
 }
 
 /// A value that is there, `null` included: only an absent field is `None`.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+pub(crate) fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 

@@ -103,64 +103,85 @@ impl ToolCallId {
     }
 }
 
-/// Names a session: 1 to 200 bytes, no control characters; chosen by the caller.
-///
-/// ```
-/// use allm_core::SessionId;
-///
-/// let id: SessionId = "user-7/chat-3".parse()?;
-/// assert_eq!(id, "user-7/chat-3");
-/// assert!("".parse::<SessionId>().is_err());
-/// # Ok::<(), allm_core::ValidationError>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(transparent)]
-pub struct SessionId(Arc<str>);
+macro_rules! bounded_ids {
+    ($( $(#[$meta:meta])* $name:ident, $path:literal, $reason:ident, $what:literal );+ $(;)?) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
 
-text_of!(SessionId);
+        text_of!($name);
 
-impl SessionId {
-    /// The longest id, in bytes.
-    pub const MAX_BYTES: usize = 200;
+        impl $name {
+            /// The longest id, in bytes.
+            pub const MAX_BYTES: usize = 200;
 
-    /// An id that keeps the rules.
-    ///
-    /// # Errors
-    ///
-    /// `invalid_session` with a fault at `id` when the text is empty, too long or holds a control character.
-    pub fn new(text: impl Into<Arc<str>>) -> Result<Self, ValidationError> {
-        let text = text.into();
-        let code = if text.is_empty() {
-            FaultCode::Empty
-        } else if text.len() > Self::MAX_BYTES {
-            FaultCode::TooLarge
-        } else if text.chars().any(char::is_control) {
-            FaultCode::InvalidFormat
-        } else {
-            return Ok(Self(text));
-        };
-        let fault = Fault::new("id", code).detail("1 to 200 bytes without control characters");
-        Err(ValidationError::new(
-            ValidationReason::InvalidSession,
-            vec![fault],
-        ))
+            /// An id that keeps the rules.
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("A fault at `", $path, "` when the text is empty, too long or holds a control character.")]
+            pub fn new(text: impl Into<Arc<str>>) -> Result<Self, ValidationError> {
+                let text = text.into();
+                match fault_of(&text) {
+                    None => Ok(Self(text)),
+                    Some(code) => {
+                        let fault = Fault::new($path, code)
+                            .detail("1 to 200 bytes without control characters");
+                        Err(ValidationError::new(ValidationReason::$reason, vec![fault]))
+                    }
+                }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ValidationError;
+
+            /// As [`new`](Self::new).
+            fn from_str(text: &str) -> Result<Self, ValidationError> {
+                Self::new(text)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                Self::new(text).map_err(|_| {
+                    de::Error::custom(concat!(
+                        $what,
+                        " has 1 to 200 bytes and no control characters"
+                    ))
+                })
+            }
+        }
+    )+};
+}
+
+fn fault_of(text: &str) -> Option<FaultCode> {
+    if text.is_empty() {
+        Some(FaultCode::Empty)
+    } else if text.len() > SessionId::MAX_BYTES {
+        Some(FaultCode::TooLarge)
+    } else if text.chars().any(char::is_control) {
+        Some(FaultCode::InvalidFormat)
+    } else {
+        None
     }
 }
 
-impl FromStr for SessionId {
-    type Err = ValidationError;
-
-    /// As [`new`](Self::new).
-    fn from_str(text: &str) -> Result<Self, ValidationError> {
-        Self::new(text)
-    }
-}
-
-impl<'de> Deserialize<'de> for SessionId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::new(text).map_err(|_| {
-            de::Error::custom("a session id has 1 to 200 bytes and no control characters")
-        })
-    }
+bounded_ids! {
+    /// Names a session: 1 to 200 bytes, no control characters; chosen by the caller.
+    ///
+    /// ```
+    /// use allm_core::SessionId;
+    ///
+    /// let id: SessionId = "user-7/chat-3".parse()?;
+    /// assert_eq!(id, "user-7/chat-3");
+    /// assert!("".parse::<SessionId>().is_err());
+    /// # Ok::<(), allm_core::ValidationError>(())
+    /// ```
+    SessionId, "id", InvalidSession, "a session id";
+    /// Names one input to a session, so that giving it again is not a second one: 1 to 200 bytes, no control
+    /// characters; chosen by the caller.
+    InputId, "input_id", InvalidSessionInput, "an input id";
 }

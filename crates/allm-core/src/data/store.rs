@@ -25,7 +25,7 @@ pub use head::{Head, HeadUpdate, SessionStatus};
 pub use lease::{Fence, HeldLease, Lease, Takeover};
 pub use load::{LoadFrom, Loaded, Snapshot};
 pub use page::{Page, PageRequest};
-pub use uid::{AppendId, SessionUid};
+pub use uid::{AppendId, ApprovalId, RunId, SessionUid};
 
 /// How many entries of a session have been applied; 0 before the first.
 #[derive(

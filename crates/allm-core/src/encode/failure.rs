@@ -73,6 +73,17 @@ fn crashed(reason: FailureReason, tool: &str, effect: &Effect) -> String {
     }
 }
 
+/// The failure of a call that a person did not agree to.
+#[must_use]
+pub fn denied(tool_name: &str, reason: &str) -> CallFailure {
+    let tool = short_line(tool_name);
+    let message = match one_line(reason).trim() {
+        "" => format!("the tool `{tool}` was not run: a person did not agree to it"),
+        why => format!("the tool `{tool}` was not run: a person did not agree to it: {why}"),
+    };
+    CallFailure::new(FailureReason::Denied, message)
+}
+
 /// The failure of a call that the library closed without running it.
 #[must_use]
 pub fn closed(reason: FailureReason, tool_name: &str) -> CallFailure {
@@ -80,6 +91,16 @@ pub fn closed(reason: FailureReason, tool_name: &str) -> CallFailure {
     let why = match reason {
         FailureReason::UnknownTool => {
             return CallFailure::new(reason, format!("there is no tool `{tool}`"));
+        }
+        FailureReason::UnknownOutcome => {
+            let message = format!(
+                "it is not known what became of the tool `{tool}`: it may have taken effect, and it was not run again"
+            );
+            return CallFailure::new(reason, message);
+        }
+        FailureReason::Expired => {
+            let message = format!("nobody answered in time for the tool `{tool}`");
+            return CallFailure::new(reason, message);
         }
         FailureReason::Truncated => "the answer was cut off",
         FailureReason::Cancelled => "the run was cancelled",

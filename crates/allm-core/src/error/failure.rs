@@ -6,8 +6,8 @@ use serde_json::{Map as JsonMap, Value};
 
 use super::{
     AdapterError, AdapterReason, EngineError, EngineReason, Error, ErrorKind, JsonError,
-    JsonReason, StreamError, StreamReason, ToolError, ToolReason, ValidationError,
-    ValidationReason,
+    JsonReason, SessionError, SessionReason, StreamError, StreamReason, ToolError, ToolReason,
+    ValidationError, ValidationReason,
 };
 use crate::data::Map;
 use crate::path::Path;
@@ -37,6 +37,8 @@ impl From<&Error> for Failure {
             Error::Stream(error) => (error.message.clone(), fields_of(error)),
             Error::Json(error) => (error.message.clone(), fields_of(error)),
             Error::Tool(error) => (error.message.clone(), fields_of(error)),
+            // What could not be stored is for the caller, not for events.
+            Error::Session(error) => (error.message.clone(), Map::new()),
             Error::Validation(error) => (error.to_string(), fields_of(error)),
             Error::Interrupted(interrupted) => return Self::from(&interrupted.source),
             Error::Unfinished(unfinished) => (unfinished.to_string(), Map::new()),
@@ -117,16 +119,19 @@ impl From<Failure> for Error {
                     serde_json::from_value(faults).unwrap_or_default(),
                 ))
             }
-            ErrorKind::Adapter | ErrorKind::Session | ErrorKind::Unfinished => {
-                Self::from(failure.typed(
-                    &Form::only(ADAPTER_FIELDS),
-                    AdapterReason::from_code,
-                    |reason, message| {
-                        let reason = reason.unwrap_or(AdapterReason::Unknown);
-                        AdapterError::new("unknown", reason, message)
-                    },
-                ))
+            ErrorKind::Session => {
+                let reason = SessionReason::from_code(&failure.reason);
+                let reason = reason.unwrap_or(SessionReason::InvalidState);
+                Self::from(SessionError::new(reason, failure.message))
             }
+            ErrorKind::Adapter | ErrorKind::Unfinished => Self::from(failure.typed(
+                &Form::only(ADAPTER_FIELDS),
+                AdapterReason::from_code,
+                |reason, message| {
+                    let reason = reason.unwrap_or(AdapterReason::Unknown);
+                    AdapterError::new("unknown", reason, message)
+                },
+            )),
         }
     }
 }

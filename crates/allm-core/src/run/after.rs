@@ -144,10 +144,20 @@ impl Run {
         } else if let Some(after) = self.nothing_left() {
             after
         } else {
+            self.deliver();
             self.phase = Phase::Model;
             return;
         };
         self.end_pass(after, events);
+    }
+
+    /// After the turn that an earlier run had left open: its step was told, and `halt_when` was asked then.
+    pub(super) fn after_resumed(&mut self, after: AfterTurn, events: &mut Vec<Event>) {
+        if after.reason.is_some() {
+            self.end_pass(after, events);
+        } else {
+            self.after_halt_when(false, events);
+        }
     }
 
     /// What stops the run before another model call: a stop, or a budget that is used up.
@@ -216,7 +226,7 @@ impl Run {
 }
 
 /// The question as it stands at the end of the conversation.
-fn question_message(question: &str, id: &ToolCallId) -> Message {
+pub(crate) fn question_message(question: &str, id: &ToolCallId) -> Message {
     Message {
         metadata: object(json!({"ask_user": true, "tool_call_id": id})),
         ..Message::assistant(question)

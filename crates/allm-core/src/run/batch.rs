@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::command::CallToRun;
 use super::halt::HaltFacts;
 use super::input::{InputError, InputReason, Stop};
+use super::options::{OpenBatch, OpenSlot};
 use super::outcome::ToolOutcome;
 use super::state::OpenCall;
-use crate::data::{CallFailure, Message, Response, ToolCall};
+use crate::data::{CallFailure, Message, Part, Response, ToolCall};
 
 /// The calls of one turn while some of them run.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub(super) struct Batch {
     /// The calls of the response once more, to be handed out without being copied.
     calls: Vec<Arc<ToolCall>>,
     running: usize,
+    /// Whether the turn was opened by an earlier run, which has told its step.
+    pub(super) resumed: bool,
 }
 
 /// Where one call stands.
@@ -29,6 +32,8 @@ pub(super) enum Slot {
     Done {
         message: Arc<Message>,
         halt: Option<HaltFacts>,
+        /// What is said after the results of the turn: a question and its answer.
+        tail: Vec<Arc<Message>>,
     },
     /// The library answers it when the batch has drained.
     Closing(CallFailure),
@@ -47,7 +52,103 @@ impl Batch {
             response,
             slots,
             running,
+            resumed: false,
         }
+    }
+
+    /// The turn that an earlier run left open.
+    pub(super) fn resumed(open: OpenBatch) -> Self {
+        let calls = open.response.tool_calls();
+        let slots = open
+            .calls
+            .into_iter()
+            .zip(calls)
+            .map(|(slot, call)| match slot {
+                OpenSlot::Ready => Slot::Running,
+                OpenSlot::Waiting => Slot::Manual,
+                OpenSlot::Asked {
+                    message,
+                    question,
+                    opts,
+                } => Slot::Done {
+                    message,
+                    halt: Some(HaltFacts::asked(&question, &call.id, &opts)),
+                    tail: Vec::new(),
+                },
+                OpenSlot::Closed { message, tail } => Slot::Done {
+                    message,
+                    halt: None,
+                    tail,
+                },
+            });
+        let slots = slots.collect();
+        Self {
+            resumed: true,
+            ..Self::new(open.response, slots)
+        }
+    }
+
+    /// All calls, to be planned.
+    pub(super) fn to_plan(response: &Response) -> Vec<CallToRun> {
+        let calls = response.tool_calls().iter().zip(0..);
+        calls
+            .map(|(call, index)| CallToRun {
+                index,
+                call: Arc::new(call.clone()),
+            })
+            .collect()
+    }
+
+    fn slot(&mut self, index: u32) -> Result<&mut Slot, InputError> {
+        let place = usize::try_from(index).unwrap_or(usize::MAX);
+        let slot = self.slots.get_mut(place);
+        slot.ok_or_else(|| InputReason::UnknownCall.into())
+    }
+
+    /// A call that waited is to be run.
+    pub(super) fn make_ready(&mut self, index: u32) -> Result<(), InputError> {
+        let slot = self.slot(index)?;
+        if *slot != Slot::Manual {
+            return Err(InputReason::AlreadyDone.into());
+        }
+        *slot = Slot::Running;
+        self.running += 1;
+        Ok(())
+    }
+
+    /// A call that was to be run has to wait.
+    pub(super) fn make_wait(&mut self, index: u32) -> Result<(), InputError> {
+        let slot = self.slot(index)?;
+        if *slot != Slot::Running {
+            return Err(InputReason::AlreadyDone.into());
+        }
+        *slot = Slot::Manual;
+        self.running -= 1;
+        Ok(())
+    }
+
+    /// A call that waited, or that asked a person, has its answer from outside.
+    pub(super) fn answer(
+        &mut self,
+        index: u32,
+        message: Arc<Message>,
+        tail: Vec<Arc<Message>>,
+    ) -> Result<(), InputError> {
+        let slot = self.slot(index)?;
+        match slot {
+            Slot::Manual => {}
+            Slot::Done {
+                halt: Some(HaltFacts::Asked { .. }),
+                ..
+            } => {}
+            _ => return Err(InputReason::AlreadyDone.into()),
+        }
+        *slot = Slot::Done {
+            message,
+            halt: None,
+            tail,
+        };
+        Ok(())
     }
 
     /// The calls that are still to be answered by the driver.
@@ -80,7 +181,8 @@ impl Batch {
     pub(super) fn close(
         &mut self,
         index: u32,
-        outcome: ToolOutcome,
+        outcome: &ToolOutcome,
+        note: Option<String>,
         stop: Option<Stop>,
     ) -> Result<(), InputError> {
         let place = usize::try_from(index).unwrap_or(usize::MAX);
@@ -95,8 +197,9 @@ impl Batch {
         }
         *slot = match outcome.message(call) {
             Some(message) => Slot::Done {
-                message: Arc::new(message),
-                halt: HaltFacts::of_outcome(call, &outcome),
+                message: Arc::new(noted(message, note)),
+                halt: HaltFacts::of_outcome(call, outcome),
+                tail: Vec::new(),
             },
             None if stop.is_some() => Slot::NotStarted,
             None => return Err(InputReason::NotStopping.into()),
@@ -112,4 +215,12 @@ impl Batch {
             _ => None,
         })
     }
+}
+
+/// The message with a text before its content.
+pub(crate) fn noted(mut message: Message, note: Option<String>) -> Message {
+    if let Some(note) = note {
+        message.content.insert(0, Part::text(note));
+    }
+    message
 }

@@ -14,6 +14,8 @@ pub enum Command {
     /// Stop the model call, if it was opened; answer with [`Input::Stopped`](super::Input::Stopped), or with
     /// `Responded` if the answer had come whole.
     StopModel,
+    /// Say what becomes of these calls; answer with [`Input::Planned`](super::Input::Planned).
+    PlanCalls(Vec<CallToRun>),
     /// Run these calls, in parallel; answer each with [`Input::ToolDone`](super::Input::ToolDone), in any order.
     RunTools(Vec<CallToRun>),
     /// Stop these calls; answer each with `ToolDone`: what it came to, or

@@ -16,8 +16,8 @@ use super::options::{RunOptions, RunSetup};
 use super::state::{Phase, Run, RunEnd, Setup};
 use crate::data::step_form::StepForm;
 use crate::data::{
-    CallFailure, ChatResult, HaltReason, Hash, Map, Message, Request, RequestId, Response,
-    StepResult, Thread, Tool, ToolCallId,
+    CallFailure, ChatResult, HaltReason, Hash, Map, Message, Messages, Request, RequestId,
+    Response, StepResult, Thread, Tool, ToolCallId, is_false,
 };
 use crate::error::Failure;
 use crate::json::Document;
@@ -29,12 +29,16 @@ impl Document for Run {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RunForm<'a> {
+pub(crate) struct RunForm<'a> {
     machine: u32,
-    state_hash: Hash,
+    /// Absent inside a session, which has a hash of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    state_hash: Option<Hash>,
     setup: SetupForm<'a>,
     given: usize,
-    thread: Thread,
+    /// Absent inside a session, which has the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    thread: Option<Thread>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     steps: Vec<StepForm>,
     counters: Counters,
@@ -42,6 +46,8 @@ struct RunForm<'a> {
     second_pass: Option<PassForm<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stop: Option<Stop>,
+    #[serde(default, skip_serializing_if = "Messages::is_empty")]
+    queued: Messages,
     phase: PhaseForm,
 }
 
@@ -55,6 +61,13 @@ pub(super) struct SetupForm<'a> {
     request_id: Option<RequestId>,
     #[serde(default, skip_serializing_if = "<[Tool]>::is_empty")]
     tools: Cow<'a, [Tool]>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    first_turn: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl<'a> SetupForm<'a> {
@@ -64,6 +77,7 @@ impl<'a> SetupForm<'a> {
             request: Cow::Borrowed(&setup.request),
             request_id: setup.request_id.clone(),
             tools: Cow::Borrowed(&setup.tools),
+            first_turn: setup.first_turn,
         }
     }
 }
@@ -86,6 +100,7 @@ impl<'a> PassForm<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum PhaseForm {
     Model,
+    Plan(Box<PlanForm>),
     Tools(Box<BatchForm>),
     HaltWhen,
     Ended(ResultForm),
@@ -95,6 +110,7 @@ pub(super) enum PhaseForm {
 
 tagged!(PhaseForm {
     "model" => Model,
+    "plan" => Plan(Box<PlanForm>),
     "tools" => Tools(Box<BatchForm>),
     "halt_when" => HaltWhen,
     "ended" => Ended(ResultForm),
@@ -104,9 +120,17 @@ tagged!(PhaseForm {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct PlanForm {
+    response: Response,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct BatchForm {
     response: Response,
     calls: Vec<SlotForm>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    resumed: bool,
 }
 
 #[derive(Serialize)]
@@ -133,6 +157,8 @@ pub(super) struct DoneForm {
     message: Arc<Message>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     halt: Option<HaltFacts>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tail: Vec<Arc<Message>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -165,7 +191,11 @@ impl PhaseForm {
         match phase {
             Phase::Model => Self::Model,
             Phase::HaltWhen => Self::HaltWhen,
+            Phase::Plan(response) => Self::Plan(Box::new(PlanForm {
+                response: (**response).clone(),
+            })),
             Phase::Tools(batch) => Self::Tools(Box::new(BatchForm {
+                resumed: batch.resumed,
                 response: batch.response.clone(),
                 calls: batch.slots.iter().cloned().map(SlotForm::from).collect(),
             })),
@@ -187,12 +217,14 @@ impl PhaseForm {
             Self::Model => Phase::Model,
             Self::HaltWhen if steps.is_empty() => return Err("`halt_when` without a step"),
             Self::HaltWhen => Phase::HaltWhen,
+            Self::Plan(form) => Phase::Plan(Box::new(form.response)),
             Self::Tools(form) => {
                 if form.calls.len() != form.response.tool_calls().len() {
                     return Err("`calls` and the response's calls differ in number");
                 }
                 let slots = form.calls.into_iter().map(Slot::from).collect();
-                let batch = Batch::new(form.response, slots);
+                let mut batch = Batch::new(form.response, slots);
+                batch.resumed = form.resumed;
                 if batch.is_drained() {
                     return Err("no call of the open turn is running");
                 }
@@ -220,7 +252,15 @@ impl From<Slot> for SlotForm {
     fn from(slot: Slot) -> Self {
         match slot {
             Slot::Running => Self::Running,
-            Slot::Done { message, halt } => Self::Done(DoneForm { message, halt }),
+            Slot::Done {
+                message,
+                halt,
+                tail,
+            } => Self::Done(DoneForm {
+                message,
+                halt,
+                tail,
+            }),
             Slot::Closing(failure) => Self::Closing(ClosingForm { failure }),
             Slot::NotStarted => Self::NotStarted,
             Slot::Manual => Self::Manual,
@@ -232,7 +272,15 @@ impl From<SlotForm> for Slot {
     fn from(form: SlotForm) -> Self {
         match form {
             SlotForm::Running => Self::Running,
-            SlotForm::Done(DoneForm { message, halt }) => Self::Done { message, halt },
+            SlotForm::Done(DoneForm {
+                message,
+                halt,
+                tail,
+            }) => Self::Done {
+                message,
+                halt,
+                tail,
+            },
             SlotForm::Closing(ClosingForm { failure }) => Self::Closing(failure),
             SlotForm::NotStarted => Self::NotStarted,
             SlotForm::Manual => Self::Manual,
@@ -243,16 +291,9 @@ impl From<SlotForm> for Slot {
 impl Serialize for Run {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let form = RunForm {
-            machine: Self::MACHINE,
-            state_hash: self.current_hash().map_err(ser::Error::custom)?,
-            setup: SetupForm::of(&self.setup),
-            given: self.setup.given,
-            thread: self.thread.clone(),
-            steps: StepForm::of_all(&self.steps, &self.thread),
-            counters: self.counters.clone(),
-            second_pass: PassForm::of(&self.pass),
-            stop: self.stop,
-            phase: PhaseForm::of(&self.phase),
+            state_hash: Some(self.current_hash().map_err(ser::Error::custom)?),
+            thread: Some(self.thread.clone()),
+            ..self.to_part()
         };
         form.serialize(serializer)
     }
@@ -260,58 +301,97 @@ impl Serialize for Run {
 
 impl<'de> Deserialize<'de> for Run {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let form = RunForm::deserialize(deserializer)?;
-        Self::restore(form).map_err(de::Error::custom)
+        let mut form = RunForm::deserialize(deserializer)?;
+        let missing = || de::Error::missing_field("thread");
+        let thread = form.thread.take().ok_or_else(missing)?;
+        let missing = || de::Error::missing_field("state_hash");
+        let expected = form.state_hash.take().ok_or_else(missing)?;
+        let mut run = form.restore(thread, None).map_err(de::Error::custom)?;
+        let found = run.state_hash().map_err(de::Error::custom)?;
+        if found == expected {
+            Ok(run)
+        } else {
+            let message = "`state_hash` does not belong to this state";
+            Err(de::Error::custom(message))
+        }
     }
 }
 
 impl Run {
-    fn restore(form: RunForm<'_>) -> Result<Self, String> {
-        if form.machine != Self::MACHINE {
+    /// The form of a run inside a session.
+    pub(crate) fn to_part(&self) -> RunForm<'_> {
+        RunForm {
+            machine: Self::MACHINE,
+            state_hash: None,
+            setup: SetupForm::of(&self.setup),
+            given: self.setup.given,
+            thread: None,
+            steps: StepForm::of_all(&self.steps, &self.thread),
+            counters: self.counters.clone(),
+            second_pass: PassForm::of(&self.pass),
+            stop: self.stop,
+            queued: self.queued.clone(),
+            phase: PhaseForm::of(&self.phase),
+        }
+    }
+}
+
+impl RunForm<'_> {
+    /// How many messages the run was given.
+    pub(crate) const fn given(&self) -> usize {
+        self.given
+    }
+
+    /// The run over this conversation; `history` is the hash of what it was given.
+    pub(crate) fn into_run(self, thread: Thread, history: Hash) -> Result<Run, String> {
+        if self.thread.is_some() || self.state_hash.is_some() {
+            return Err("a run inside a session has no thread and no hash of its own".to_owned());
+        }
+        self.restore(thread, Some(history))
+    }
+
+    fn restore(self, thread: Thread, history: Option<Hash>) -> Result<Run, String> {
+        if self.machine != Run::MACHINE {
             let message = format!(
                 "machine {} is not supported, only {}",
-                form.machine,
-                Self::MACHINE
+                self.machine,
+                Run::MACHINE
             );
             return Err(message);
         }
-        let steps = StepForm::into_steps(form.steps, &form.thread)?;
-        let phase = form.phase.into_phase(&form.thread, &steps)?;
-        let pass = match form.second_pass {
+        let steps = StepForm::into_steps(self.steps, &thread)?;
+        let phase = self.phase.into_phase(&thread, &steps)?;
+        let pass = match self.second_pass {
             None => Pass::One,
             Some(PassForm(first)) => Pass::Two(Box::new(first.into_owned())),
         };
         if let Pass::Two(first) = &pass
-            && (first.messages > form.thread.len() || first.steps > steps.len())
+            && (first.messages > thread.len() || first.steps > steps.len())
         {
             return Err("`second_pass` reaches beyond the thread".to_owned());
         }
-        if form.given > form.thread.len() {
+        if self.given > thread.len() {
             return Err("`given` is larger than the thread".to_owned());
         }
         let mut setup = Setup::new(&RunSetup {
-            thread: form.thread.clone(),
-            request: form.setup.request.into_owned(),
-            tools: form.setup.tools.into_owned(),
-            options: form.setup.options.into_owned(),
-            request_id: form.setup.request_id,
+            request: self.setup.request.into_owned(),
+            tools: self.setup.tools.into_owned(),
+            options: self.setup.options.into_owned(),
+            request_id: self.setup.request_id,
+            first_turn: self.setup.first_turn,
+            ..RunSetup::new(thread.clone())
         });
-        setup.given = form.given;
-        let mut run = Self {
+        setup.given = self.given;
+        Ok(Run {
+            history: History::after(history, setup.given),
             setup: Arc::new(setup),
-            thread: form.thread,
+            thread,
             steps,
-            counters: form.counters,
+            counters: self.counters,
             pass,
-            stop: form.stop,
+            stop: self.stop,
+            queued: self.queued,
             phase,
-            history: History::new(),
-        };
-        let found = run.state_hash().map_err(|error| error.to_string())?;
-        if found == form.state_hash {
-            Ok(run)
-        } else {
-            Err("`state_hash` does not belong to this state".to_owned())
-        }
+        })
     }
 }

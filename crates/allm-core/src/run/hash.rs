@@ -11,7 +11,7 @@ use super::input::Stop;
 use super::state::{Phase, Run, Setup};
 use super::tree::HashTree;
 use crate::data::step_form::StepForm;
-use crate::data::{Hash, Map, Message, StepResult, Thread};
+use crate::data::{Hash, Map, Message, Messages, StepResult, Thread, is_false};
 use crate::error::JsonError;
 use crate::json;
 
@@ -46,6 +46,18 @@ impl History {
             steps: 0,
             setup: None,
             open: None,
+        }
+    }
+
+    /// Goes on from a hash that somebody has kept of the messages that were given.
+    pub(super) fn after(hash: Option<Hash>, given: usize) -> Self {
+        match hash {
+            Some(hash) => Self {
+                hash,
+                messages: given,
+                ..Self::new()
+            },
+            None => Self::new(),
         }
     }
 
@@ -140,6 +152,8 @@ enum HashedPhase {
         response: Hash,
         calls: Hash,
         count: usize,
+        #[serde(skip_serializing_if = "is_false")]
+        resumed: bool,
     },
     Other(PhaseForm),
 }
@@ -151,6 +165,7 @@ impl HashedPhase {
                 response: open.response,
                 calls: open.calls.root(),
                 count: batch.slots.len(),
+                resumed: batch.resumed,
             },
             (phase, _) => Self::Other(PhaseForm::of(phase)),
         }
@@ -170,6 +185,8 @@ struct StateForm<'a> {
     counters: &'a Counters,
     pass: Option<PassForm<'a>>,
     stop: Option<Stop>,
+    #[serde(skip_serializing_if = "Messages::is_empty")]
+    queued: &'a Messages,
     phase: HashedPhase,
 }
 
@@ -214,6 +231,7 @@ impl Run {
             counters: &self.counters,
             pass: PassForm::of(&self.pass),
             stop: self.stop,
+            queued: &self.queued,
             phase: HashedPhase::of(&self.phase, history.open.as_ref()),
         };
         hash_of(&state)

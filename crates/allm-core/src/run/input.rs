@@ -1,11 +1,12 @@
 //! What the driver tells the machine.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::outcome::ToolOutcome;
-use crate::data::Response;
+use crate::data::{CallFailure, Message, Response};
 use crate::error::Failure;
 
 /// What the driver tells the machine.
@@ -24,7 +25,35 @@ pub enum Input {
         index: u32,
         /// What it came to.
         outcome: Box<ToolOutcome>,
+        /// What the model is told before the result.
+        note: Option<String>,
     },
+    /// What becomes of each call of the answer, in call order: the answer to `PlanCalls`.
+    Planned(Vec<PlannedCall>),
+    /// A call that waited for somebody outside is to be run after all.
+    CallReady {
+        /// The call's place in the response.
+        index: u32,
+    },
+    /// A call that was to be run has to wait for somebody outside after all.
+    CallWaits {
+        /// The call's place in the response.
+        index: u32,
+    },
+    /// A call that waited, or that asked a person, has its answer from outside.
+    CallClosed {
+        /// The call's place in the response.
+        index: u32,
+        /// Its message.
+        message: Arc<Message>,
+        /// What is said after the results: a question and its answer.
+        tail: Vec<Arc<Message>>,
+    },
+    /// A message for the model: delivered when the open turn is closed, before the next answer is asked for.
+    Message(Arc<Message>),
+    /// The model call was broken off for a message, and is made again. What had come of the answer stays in the
+    /// conversation, and what waits is delivered.
+    Interrupted(Option<Box<Response>>),
     /// What `halt_when` said: whether to halt.
     HaltWhen(HaltAnswer),
     /// The caller cancelled. Legal at any time; after the end, and a second time, it does nothing.
@@ -57,8 +86,26 @@ impl Input {
         Self::ToolDone {
             index,
             outcome: Box::new(outcome),
+            note: None,
         }
     }
+}
+
+/// What becomes of a call.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PlannedCall {
+    /// It is run.
+    Run {
+        /// Whether it counts in the tool-call budget.
+        counted: bool,
+    },
+    /// It is left for somebody outside.
+    Wait,
+    /// It is closed with this failure, and the run goes on.
+    Refuse(CallFailure),
+    /// No tool has its name.
+    Unknown,
 }
 
 /// What `halt_when` said.
@@ -104,6 +151,8 @@ pub enum InputReason {
     NotStopping,
     /// The run has no such deadline.
     NoSuchDeadline,
+    /// There is not one plan for each call.
+    WrongPlan,
 }
 
 /// An input that the machine refused. The state is as it was.
@@ -129,6 +178,7 @@ impl fmt::Display for InputError {
             InputReason::AlreadyDone => "the call has its outcome already",
             InputReason::NotStopping => "the machine has not asked for anything to be stopped",
             InputReason::NoSuchDeadline => "the run was started without this deadline",
+            InputReason::WrongPlan => "there must be one plan for each call of the answer",
         })
     }
 }

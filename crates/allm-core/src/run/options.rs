@@ -1,10 +1,13 @@
 //! What a run is started with.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Mode, Request, RequestId, ResponseFormat, Thread, Tool};
+use crate::data::{
+    Hash, Map, Message, Mode, Request, RequestId, Response, ResponseFormat, Thread, Tool,
+};
 use crate::limits;
 use crate::validate::SettingFaults;
 
@@ -21,6 +24,46 @@ pub struct RunSetup {
     pub options: RunOptions,
     /// Our id of the run.
     pub request_id: Option<RequestId>,
+    /// How many answers the conversation had before this run; made-up ids of calls count on from there.
+    pub first_turn: u32,
+    /// The turn that the run goes on with before it asks the model: its calls are not all closed.
+    pub open: Option<OpenBatch>,
+    /// The running hash of the thread's messages, where somebody keeps it; else it is taken here.
+    pub history: Option<Hash>,
+}
+
+/// A turn that an earlier run left open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenBatch {
+    /// The answer.
+    pub response: Response,
+    /// Where each of its calls stands, in call order.
+    pub calls: Vec<OpenSlot>,
+}
+
+/// Where a call of a turn stands that an earlier run left open.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OpenSlot {
+    /// It is to be run.
+    Ready,
+    /// It waits for somebody outside.
+    Waiting,
+    /// It asked a person, who has not answered.
+    Asked {
+        /// Its message.
+        message: Arc<Message>,
+        /// The question.
+        question: String,
+        /// For the user interface.
+        opts: Map,
+    },
+    /// It has its message, and what is said after the results: a question and its answer.
+    Closed {
+        /// Its message.
+        message: Arc<Message>,
+        /// What is said after the results.
+        tail: Vec<Arc<Message>>,
+    },
 }
 
 impl RunSetup {
@@ -33,6 +76,9 @@ impl RunSetup {
             tools: Vec::new(),
             options: RunOptions::default(),
             request_id: None,
+            first_turn: 0,
+            open: None,
+            history: None,
         }
     }
 }
@@ -55,6 +101,9 @@ pub struct RunOptions {
     /// Whether the driver has a closure to ask after a turn.
     #[serde(default)]
     pub halt_when: HaltWhen,
+    /// Who decides which calls are run.
+    #[serde(default, skip_serializing_if = "Planning::is_machine")]
+    pub planning: Planning,
     /// A second pass for a structured answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_finalize: Option<Finalize>,
@@ -74,6 +123,7 @@ impl Default for RunOptions {
             max_turns: limits::MAX_TURNS,
             unknown_tools: UnknownTools::Refuse,
             halt_when: HaltWhen::NotSet,
+            planning: Planning::Machine,
             structured_finalize: None,
             deadlines: Deadlines::default(),
             budgets: Budgets::default(),
@@ -114,6 +164,24 @@ pub enum UnknownTools {
     Refuse,
     /// The model is told and may try again.
     TellModel,
+}
+
+/// Who decides which calls of an answer are run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Planning {
+    /// The machine, by the tools that it was started with.
+    #[default]
+    Machine,
+    /// The driver, which is asked with [`Command::PlanCalls`](super::Command::PlanCalls).
+    Driver,
+}
+
+impl Planning {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    fn is_machine(&self) -> bool {
+        *self == Self::Machine
+    }
 }
 
 /// Whether the driver has a `halt_when` closure.

@@ -11,7 +11,6 @@ use super::finalize::Pass;
 use super::hash::History;
 use super::input::{DeadlineScope, HaltAnswer, Input, InputError, InputReason, Stop};
 use super::options::{HaltWhen, RunKind, RunOptions, RunSetup};
-use super::outcome::ToolOutcome;
 use crate::compact;
 use crate::data::{
     ChatResult, Event, HaltReason, Map, Messages, Request, RequestId, Response, StepResult, Thread,
@@ -33,6 +32,8 @@ pub struct Run {
     pub(super) pass: Pass,
     pub(super) stop: Option<Stop>,
     pub(super) phase: Phase,
+    /// Messages for the model that are not delivered yet.
+    pub(super) queued: Messages,
     pub(super) history: History,
 }
 
@@ -47,6 +48,7 @@ impl PartialEq for Run {
             pass,
             stop,
             phase,
+            queued,
             history: _,
         } = self;
         *setup == other.setup
@@ -56,6 +58,7 @@ impl PartialEq for Run {
             && *pass == other.pass
             && *stop == other.stop
             && *phase == other.phase
+            && *queued == other.queued
     }
 }
 
@@ -70,6 +73,8 @@ pub(super) struct Setup {
     pub(super) tools: Vec<Tool>,
     /// How many messages the conversation had at the start.
     pub(super) given: usize,
+    /// How many answers it had.
+    pub(super) first_turn: u32,
     /// What is sent on every turn of the first pass.
     pub(super) first_pass: Request,
     /// The names of all tools that can be run, `tool_help` included, and which are manual.
@@ -88,6 +93,7 @@ pub(super) struct ToolFacts {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Phase {
     Model,
+    Plan(Box<Response>),
     Tools(Box<Batch>),
     HaltWhen,
     Done(RunEnd),
@@ -160,6 +166,7 @@ impl Setup {
             options: setup.options.clone(),
             request_id: setup.request_id.clone(),
             given: setup.thread.len(),
+            first_turn: setup.first_turn,
             known: known.collect(),
             tools: setup.tools.iter().cloned().map(without_handler).collect(),
             request,
@@ -195,6 +202,7 @@ impl Run {
         setup.options.find_faults(format, &mut faults);
         faults.finish()?;
         let fixed = Setup::new(&setup);
+        let history = History::after(setup.history, fixed.given);
         let mut run = Self {
             setup: Arc::new(fixed),
             thread: setup.thread,
@@ -203,10 +211,14 @@ impl Run {
             pass: Pass::One,
             stop: None,
             phase: Phase::Model,
-            history: History::new(),
+            queued: Messages::new(),
+            history,
         };
         let mut events = Vec::new();
-        if let Some(metadata) = run.counters.used_up(&run.setup.options.budgets) {
+        if let Some(open) = setup.open {
+            let batch = Batch::resumed(open);
+            run.run_batch(batch, &mut events);
+        } else if let Some(metadata) = run.counters.used_up(&run.setup.options.budgets) {
             run.start_without_budget(metadata, &mut events);
         }
         Ok(Started { run, events })
@@ -235,6 +247,7 @@ impl Run {
                 turn: self.turn(),
                 request: self.request(),
             })),
+            Phase::Plan(response) => Command::PlanCalls(Batch::to_plan(response)),
             Phase::Tools(batch) => {
                 let calls: Vec<CallToRun> = batch.running().collect();
                 if self.stop.is_some() {
@@ -263,8 +276,43 @@ impl Run {
                 if !matches!(self.phase, Phase::Done(_)) {
                     self.stop = Some(Stop::Cancelled);
                 }
+                self.stop_planning(&mut events);
             }
-            Input::DeadlinePassed(scope) => self.deadline_passed(scope)?,
+            Input::DeadlinePassed(scope) => {
+                self.deadline_passed(scope)?;
+                self.stop_planning(&mut events);
+            }
+            Input::Planned(plans) => self.take_plans(plans, &mut events)?,
+            Input::CallReady { index } => {
+                self.open_batch()?.make_ready(index)?;
+                self.counters.tool_calls = self.counters.tool_calls.saturating_add(1);
+                self.history.call_ended(index);
+            }
+            Input::CallWaits { index } => {
+                self.open_batch()?.make_wait(index)?;
+                self.call_moved(index, &mut events);
+            }
+            Input::CallClosed {
+                index,
+                message,
+                tail,
+            } => {
+                self.open_batch()?.answer(index, message, tail)?;
+                self.call_moved(index, &mut events);
+            }
+            Input::Message(message) => {
+                if matches!(self.phase, Phase::Done(_)) {
+                    return Err(InputReason::NotExpected.into());
+                }
+                self.queued.push(message);
+            }
+            Input::Interrupted(partial) => {
+                self.expect_model()?;
+                if let Some(partial) = partial {
+                    self.keep_partial(*partial);
+                }
+                self.deliver();
+            }
             Input::Responded(response) => {
                 self.expect_model()?;
                 self.take_answer(*response, &mut events);
@@ -281,9 +329,11 @@ impl Run {
                     None => self.stop_without_answer(stop, &mut events),
                 }
             }
-            Input::ToolDone { index, outcome } => {
-                self.take_outcome(index, *outcome, &mut events)?
-            }
+            Input::ToolDone {
+                index,
+                outcome,
+                note,
+            } => self.take_outcome(index, &outcome, note, &mut events)?,
             Input::HaltWhen(answer) => {
                 if self.phase != Phase::HaltWhen {
                     return Err(InputReason::NotExpected.into());
@@ -307,7 +357,7 @@ impl Run {
             Phase::Done(_) => true,
             // The turn is over; only the run's deadline still counts.
             Phase::HaltWhen => scope == DeadlineScope::Turn,
-            Phase::Model | Phase::Tools(_) => false,
+            Phase::Model | Phase::Plan(_) | Phase::Tools(_) => false,
         };
         // The run's deadline outranks the turn's, which a turn that ends on its own leaves behind.
         let outranked = match self.stop {
@@ -329,27 +379,6 @@ impl Run {
         }
     }
 
-    fn take_outcome(
-        &mut self,
-        index: u32,
-        outcome: ToolOutcome,
-        events: &mut Vec<Event>,
-    ) -> Result<(), InputError> {
-        let Phase::Tools(batch) = &mut self.phase else {
-            return Err(InputReason::NotExpected.into());
-        };
-        batch.close(index, outcome, self.stop)?;
-        self.history.call_ended(index);
-        if batch.is_drained() {
-            self.history.turn_closed();
-            let batch = std::mem::replace(&mut self.phase, Phase::Model);
-            if let Phase::Tools(batch) = batch {
-                self.finish_batch(*batch, events);
-            }
-        }
-        Ok(())
-    }
-
     /// The number of the present turn, from 0.
     #[must_use]
     pub fn turn(&self) -> u32 {
@@ -362,6 +391,22 @@ impl Run {
         &self.thread
     }
 
+    /// The conversation without a turn that is still open and without the nudge of a second pass.
+    #[must_use]
+    pub fn settled_thread(&self) -> Thread {
+        let mut thread = self.thread.clone();
+        if let Pass::Two(first) = &self.pass {
+            thread.messages.truncate(first.messages);
+        }
+        thread
+    }
+
+    /// Whether `halt_when` is to be asked now.
+    #[must_use]
+    pub fn asks_now(&self) -> bool {
+        self.phase == Phase::HaltWhen
+    }
+
     /// The finished turns.
     #[must_use]
     pub fn steps(&self) -> &[Arc<StepResult>] {
@@ -372,6 +417,12 @@ impl Run {
     #[must_use]
     pub fn request_id(&self) -> Option<&RequestId> {
         self.setup.request_id.as_ref()
+    }
+
+    /// The messages for the model that are not delivered yet.
+    #[must_use]
+    pub fn queued(&self) -> &Messages {
+        &self.queued
     }
 
     /// The settings that the run was started with.
@@ -404,10 +455,11 @@ impl Run {
         }
     }
 
-    /// The answer whose calls are being run.
+    /// The answer whose calls are being planned or run.
     #[must_use]
     pub fn open_response(&self) -> Option<&Response> {
         match &self.phase {
+            Phase::Plan(response) => Some(response),
             Phase::Tools(batch) => Some(&batch.response),
             _ => None,
         }
@@ -417,6 +469,14 @@ impl Run {
     #[must_use]
     pub fn open_calls(&self) -> Vec<OpenCall> {
         match &self.phase {
+            Phase::Plan(response) => Batch::to_plan(response)
+                .into_iter()
+                .map(|CallToRun { index, call }| OpenCall {
+                    index,
+                    id: call.id.clone(),
+                    manual: false,
+                })
+                .collect(),
             Phase::Tools(batch) => batch.open_calls(),
             Phase::Done(_) => self
                 .steps

@@ -8,24 +8,27 @@ use super::after::AfterTurn;
 use super::batch::{Batch, Slot};
 use super::finalize::Pass;
 use super::input::Stop;
-use super::options::UnknownTools;
 use super::outcome::encoded;
 use super::repair::Repair;
-use super::state::{Phase, Run};
+use super::state::Run;
 use crate::data::{
     CallFailure, Event, FailureReason, FinishReason, HaltReason, HasCalls, Map, Message, Messages,
     Mode, Request, Response, StepResult, ToolCall,
 };
 use crate::encode;
-use crate::error::{EngineError, Error, Failure};
+use crate::error::{Error, Failure};
 
 /// What a finished turn leaves behind.
 struct Finished {
     response: Response,
     results: Messages,
+    /// What is said after the results: questions and their answers.
+    tail: Messages,
     manual: Vec<ToolCall>,
     metadata: Map,
     done: bool,
+    /// Whether an earlier run has told the step.
+    resumed: bool,
     after: AfterTurn,
 }
 
@@ -65,6 +68,12 @@ impl Run {
                 FailureReason::NotExecuted,
                 events,
             );
+        } else if !has_calls && self.goes_on_with_queued() {
+            let finished = Finished {
+                done: false,
+                ..Finished::bare(response, AfterTurn::go_on())
+            };
+            self.finish_turn(finished, events);
         } else if !has_calls {
             let after = AfterTurn::halt(HaltReason::Completed, Map::new());
             self.finish_turn(Finished::bare(response, after), events);
@@ -99,7 +108,8 @@ impl Run {
         let failed =
             response.error.is_some() || response.finish_reason == Some(FinishReason::Error);
         let cut = failed || response.finish_reason.is_some_and(FinishReason::is_cut);
-        let repaired = Repair::new(self.turn()).message(&mut response.message, cut);
+        let turn = self.setup.first_turn.saturating_add(self.turn());
+        let repaired = Repair::new(turn).message(&mut response.message, cut);
         match repaired {
             // A call without a name in an answer that failed anyway is told by that failure.
             Err(failure) if !failed => {
@@ -125,60 +135,29 @@ impl Run {
         }
     }
 
-    /// Decides which calls run, which are left for the caller, and whether any may run at all.
-    fn plan(&mut self, mut response: Response, events: &mut Vec<Event>) {
-        let known = |call: &ToolCall| match self.pass {
-            Pass::One => self.setup.known.get(call.original_name()).copied(),
-            Pass::Two(_) => None,
-        };
-        let refuses = self.setup.options.unknown_tools == UnknownTools::Refuse
-            || matches!(self.pass, Pass::Two(_));
-        let calls = response.tool_calls();
-        if let Some(unknown) = calls.iter().find(|call| refuses && known(call).is_none()) {
-            let error = Error::from(EngineError::unknown_tool(unknown.original_name()));
-            let failure = Failure::from(error);
-            events.push(Event::error(failure.clone()));
-            let reason = |call: &ToolCall| match known(call) {
-                None => FailureReason::UnknownTool,
-                Some(_) => FailureReason::NotExecuted,
-            };
-            let slots = calls
-                .iter()
-                .map(|call| closing(reason(call), call))
-                .collect();
-            let after = AfterTurn::failed(&failure);
-            // As the events tell it: an error makes the answer a failed one.
-            response.finish_reason = Some(FinishReason::Error);
-            response.error = Some(failure);
-            return self.close_slots(response, slots, &after, events);
-        }
-        let counted = calls
-            .iter()
-            .filter_map(known)
-            .filter(|tool| tool.counted && !tool.manual);
-        let counted = u64::try_from(counted.count()).unwrap_or(u64::MAX);
-        if let Some(metadata) = self
-            .counters
-            .no_room_for(counted, &self.setup.options.budgets)
-        {
-            let after = AfterTurn::halt(HaltReason::BudgetExhausted, metadata);
-            return self.close_all(response, &after, FailureReason::BudgetExhausted, events);
-        }
-        let slot = |call: &ToolCall| match known(call) {
-            None => Slot::Closing(encode::unknown_tool(
-                call.original_name(),
-                self.setup.known.keys(),
-            )),
-            Some(tool) if tool.manual => Slot::Manual,
-            Some(_) => Slot::Running,
-        };
-        let slots = calls.iter().map(slot).collect();
-        let batch = Batch::new(response, slots);
-        self.counters.tool_calls = self.counters.tool_calls.saturating_add(counted);
-        if batch.is_drained() {
-            self.finish_batch(batch, events);
-        } else {
-            self.phase = Phase::Tools(Box::new(batch));
+    /// A message for the model that came during the last answer is answered before the run ends.
+    fn goes_on_with_queued(&self) -> bool {
+        !self.queued.is_empty() && self.pass == Pass::One && self.stop.is_none()
+    }
+
+    /// Puts the messages that wait into the conversation.
+    pub(super) fn deliver(&mut self) {
+        let queued = std::mem::take(&mut self.queued);
+        self.thread.messages.extend(queued.iter().cloned());
+    }
+
+    /// Keeps what had come of an answer that was broken off. Its calls are closed, and were not run.
+    pub(super) fn keep_partial(&mut self, mut partial: Response) {
+        let turn = self.setup.first_turn.saturating_add(self.turn());
+        let _ = Repair::new(turn).message(&mut partial.message, true);
+        partial.finish_reason = Some(FinishReason::Error);
+        self.counters.add(&partial.usage);
+        if let Some(message) = assistant_message(&partial) {
+            let slots = partial.tool_calls().iter();
+            let slots = slots.map(|call| closing(FailureReason::Cancelled, call));
+            let results = close(&partial, slots.collect(), &mut Vec::new());
+            self.thread.messages.push(message);
+            self.thread.messages.extend(results.iter().cloned());
         }
     }
 
@@ -206,8 +185,17 @@ impl Run {
                 Slot::NotStarted | Slot::Manual | Slot::Running => closing(reason, call),
                 slot => slot,
             });
-            let slots = slots.collect();
-            return self.close_slots(batch.response, slots, &after, events);
+            let slots: Vec<Slot> = slots.collect();
+            let tail = tail_of(&slots);
+            let results = close(&batch.response, slots, events);
+            let finished = Finished {
+                results,
+                tail,
+                metadata: after.step_metadata(),
+                resumed: batch.resumed,
+                ..Finished::bare(batch.response, after)
+            };
+            return self.finish_turn(finished, events);
         }
         let manual: Vec<ToolCall> = batch
             .response
@@ -229,19 +217,22 @@ impl Run {
         if !manual.is_empty() {
             metadata.insert("manual_tool_calls".to_owned(), calls_value(&manual));
         }
+        let tail = tail_of(&batch.slots);
         let results = close(&batch.response, batch.slots, events);
         let finished = Finished {
             results,
+            tail,
             manual,
             metadata,
             done: halt.is_some(),
+            resumed: batch.resumed,
             ..Finished::bare(batch.response, after)
         };
         self.finish_turn(finished, events);
     }
 
     /// Closes every call of the answer for one reason, and halts.
-    fn close_all(
+    pub(super) fn close_all(
         &mut self,
         response: Response,
         after: &AfterTurn,
@@ -256,7 +247,7 @@ impl Run {
         self.close_slots(response, slots, after, events);
     }
 
-    fn close_slots(
+    pub(super) fn close_slots(
         &mut self,
         response: Response,
         slots: Vec<Slot>,
@@ -279,6 +270,10 @@ impl Run {
             self.thread
                 .messages
                 .extend(finished.results.iter().cloned());
+            self.thread.messages.extend(finished.tail.iter().cloned());
+        }
+        if finished.resumed {
+            return self.after_resumed(finished.after, events);
         }
         let step = Arc::new(StepResult {
             step_index: self.turn(),
@@ -305,6 +300,8 @@ impl Finished {
         Self {
             response,
             results: Messages::new(),
+            tail: Messages::new(),
+            resumed: false,
             manual: Vec::new(),
             metadata: Map::new(),
             done: true,
@@ -326,6 +323,7 @@ pub(crate) fn assistant_message(response: &Response) -> Option<Message> {
         finish_reason: response.finish_reason,
         origin: message.origin.clone(),
         name: message.name.clone(),
+        metadata: message.metadata.clone(),
         ..Message::assistant(message.content.clone())
     };
     let failed = response.finish_reason == Some(FinishReason::Error);
@@ -333,8 +331,17 @@ pub(crate) fn assistant_message(response: &Response) -> Option<Message> {
     is_there.then_some(message)
 }
 
-fn closing(reason: FailureReason, call: &ToolCall) -> Slot {
+pub(super) fn closing(reason: FailureReason, call: &ToolCall) -> Slot {
     Slot::Closing(encode::closed(reason, call.original_name()))
+}
+
+/// What is said after the results, in call order.
+fn tail_of(slots: &[Slot]) -> Messages {
+    let tails = slots.iter().filter_map(|slot| match slot {
+        Slot::Done { tail, .. } => Some(tail),
+        _ => None,
+    });
+    tails.flatten().cloned().collect()
 }
 
 /// The tool messages of the turn in call order, and the events of the calls that the library closes.
@@ -364,14 +371,14 @@ fn close_one(
     Message::tool_error(call.id.clone(), content)
 }
 
-fn stop_reason(stop: Stop) -> FailureReason {
+pub(super) fn stop_reason(stop: Stop) -> FailureReason {
     match stop {
         Stop::Cancelled => FailureReason::Cancelled,
         Stop::Deadline(_) => FailureReason::DeadlineExceeded,
     }
 }
 
-fn stop_halt(run: &Run, stop: Stop) -> AfterTurn {
+pub(super) fn stop_halt(run: &Run, stop: Stop) -> AfterTurn {
     AfterTurn::stopped(stop, run.limit_of_stop(stop))
 }
 

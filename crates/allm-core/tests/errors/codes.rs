@@ -65,7 +65,7 @@ codes! {
     c139_codes_of_a_failed_call: FailureReason, retryable [], all [
         "reported", "handler_raised", "handler_exit", "timeout", "invalid_return", "encoding_failed", "not_found",
         "invalid_arguments", "unknown_tool", "truncated", "cancelled", "deadline_exceeded", "budget_exhausted",
-        "not_executed",
+        "not_executed", "denied", "expired", "unknown_outcome",
     ];
     c139_codes_of_faults: FaultCode, retryable [], all [
         "empty", "required", "not_allowed", "not_allowed_for_role", "image_in_system_message", "unresolvable_source",

@@ -228,7 +228,7 @@ fn wish(run: &Run) -> Command {
 
 /// The events of the driver and its tools that go with an input.
 fn events_of(run: &Run, input: &Input) -> Vec<Event> {
-    let Input::ToolDone { index, outcome } = input else {
+    let Input::ToolDone { index, outcome, .. } = input else {
         return Vec::new();
     };
     let response = run.open_response().expect("an open turn");

@@ -1,8 +1,8 @@
 //! Laws of the machine over random runs.
 
 use allm_core::run::{
-    Budgets, DeadlineScope, Deadlines, Finalize, HaltWhen, Input, Repair, RunKind, RunOptions,
-    RunSetup, ToolOutcome, UnknownTools,
+    Budgets, DeadlineScope, Deadlines, Finalize, HaltWhen, Input, Planning, Repair, RunKind,
+    RunOptions, RunSetup, ToolOutcome, UnknownTools,
 };
 use allm_core::{Event, FinishReason, Fold, Mode, ResponseFormat, Usage};
 use proptest::prelude::*;
@@ -116,6 +116,7 @@ fn some_options() -> impl Strategy<Value = RunOptions> {
             } else {
                 UnknownTools::Refuse
             },
+            planning: Planning::Machine,
             halt_when: if asks {
                 HaltWhen::Set
             } else {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allm_core::run::{Budgets, Deadlines, Finalize, HaltWhen, RunKind, RunOptions, RunSetup};
+use allm_core::run::{
+    Budgets, Deadlines, Finalize, HaltWhen, Planning, RunKind, RunOptions, RunSetup,
+};
 use allm_core::validate::{self, SettingFaults};
 use allm_core::{
     Adapter, ArgumentLimits, Capabilities, EngineError, EngineReason, Error, ModelCall, ModelRef,
@@ -122,11 +124,11 @@ impl Plan {
             options.structured_finalize = Some(finalize(&self.settings));
         }
         RunSetup {
-            thread: self.thread.clone(),
             request,
             tools: self.tools.clone(),
             options,
             request_id: Some(self.request_id.clone()),
+            ..RunSetup::new(self.thread.clone())
         }
     }
 
@@ -210,6 +212,7 @@ fn run_options(settings: &Settings, kind: RunKind) -> RunOptions {
             Some(_) if chat => HaltWhen::Set,
             _ => HaltWhen::NotSet,
         },
+        planning: Planning::Machine,
         structured_finalize: (chat && asked).then(|| finalize(settings)),
         deadlines: Deadlines {
             turn: limit(settings.turn_deadline.get()),

@@ -3,12 +3,12 @@
 use crate::data::hex::hex_text;
 
 macro_rules! uids {
-    ($( $(#[$meta:meta])* $name:ident ),+ $(,)?) => {$(
+    ($( $(#[$meta:meta])* $name:ident = $prefix:literal ),+ $(,)?) => {$(
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name([u8; 16]);
 
-        hex_text!($name, "");
+        hex_text!($name, $prefix);
 
         impl $name {
             /// The id with these bytes; they should be random.
@@ -36,7 +36,11 @@ uids! {
     /// assert_eq!(uid.to_string(), "9f".repeat(16));
     /// assert_eq!(uid.to_string().parse(), Ok(uid));
     /// ```
-    SessionUid,
+    SessionUid = "",
     /// Names one append, so that asking again after a lost reply is not a second one; written as 32 hex digits.
-    AppendId,
+    AppendId = "",
+    /// Names one run of a session; written as `run_` and 32 hex digits.
+    RunId = "run_",
+    /// Names one request for a person's agreement; written as `apr_` and 32 hex digits.
+    ApprovalId = "apr_",
 }

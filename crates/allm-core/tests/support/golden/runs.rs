@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use allm_core::run::{
-    Budgets, Deadlines, Finalize, HaltWhen, Input, PolicyDecision, RunKind, RunOptions, RunSetup,
-    ToolOutcome, UnknownTools,
+    Budgets, Deadlines, Finalize, HaltWhen, Input, Planning, PolicyDecision, RunKind, RunOptions,
+    RunSetup, ToolOutcome, UnknownTools,
 };
 use allm_core::{
     CallFailure, CustomHalt, Effect, FailureReason, FinishReason, Map, Message, Mode, Request,
@@ -176,6 +176,7 @@ fn full_setup() -> RunSetup {
             max_turns: 3,
             unknown_tools: UnknownTools::TellModel,
             halt_when: HaltWhen::Set,
+            planning: Planning::Machine,
             structured_finalize: Some(Finalize {
                 nudge: "Now JSON.".to_owned(),
             }),

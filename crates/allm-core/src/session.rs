@@ -1,0 +1,36 @@
+//! Sessions: a conversation as a value that can stop, be stored and go on elsewhere.
+//!
+//! A [`Session`] is what its journal says: applying the same entries gives the same session, and nothing else changes
+//! it. Operations are checked here and give the entries to append; whoever drives a session does what
+//! [`Session::command`] says and writes down what came of it.
+
+mod apply;
+mod call;
+mod entry;
+mod form;
+mod hash;
+mod journal;
+mod key;
+mod ops;
+mod progress;
+mod state;
+mod turn;
+
+pub use apply::{Applied, EntryFacts, Misfit};
+pub use call::{
+    Approval, Approved, AwaitedResult, CallState, Evidence, Intent, Outcome, Question, Wait,
+    WaitKind, WaitReason, arguments_hash,
+};
+pub use entry::{
+    Annotated, Answered, ApprovalDecided, ApprovePlan, CallPlan, CallsPlanned, Created, Decision,
+    Delivery, Denied, Edited, EntryBody, Expired, Halted, Hooks, JournalEntry, LateOutcome,
+    ManualPlan, ModelEnd, ModelFailed, ModelResponded, Operation, OutcomePolicy, OutcomeSource,
+    PlanOfCall, QueuedMessage, RecordedTool, Recovered, RefusePlan, RerunAllowed, ResultSubmitted,
+    RunFailed, RunPlan, RunStarted, StopRequested, ToolIntent, ToolOutcomeEntry, UserMessage,
+    WentOn,
+};
+pub use journal::{Append, Sealed, read};
+pub use key::{CallKey, CallRef, InvalidCallKey};
+pub use ops::{ApprovalRef, Input, MAX_TAG_BYTES};
+pub use state::{OpenWait, RunState, Session, SessionFailure, SessionUsage};
+pub use turn::{OpenTurn, TurnCall};
