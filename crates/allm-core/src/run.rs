@@ -35,6 +35,7 @@ mod options;
 mod outcome;
 mod plan;
 mod repair;
+mod setup;
 mod state;
 mod tree;
 mod turn;
@@ -52,4 +53,4 @@ pub use options::{
 pub use outcome::{PolicyDecision, ToolOutcome};
 pub use repair::Repair;
 pub use state::{OpenCall, Run, RunEnd, Started};
-pub(crate) use turn::assistant_message;
+pub(crate) use turn::{PARTIAL, assistant_message};

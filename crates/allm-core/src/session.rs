@@ -6,6 +6,7 @@
 
 mod apply;
 mod call;
+mod end;
 mod entry;
 mod form;
 mod hash;
@@ -13,6 +14,7 @@ mod journal;
 mod key;
 mod ops;
 mod progress;
+mod settle;
 mod state;
 mod turn;
 

@@ -34,6 +34,8 @@ pub struct ModelCommand {
     pub turn: u32,
     /// What to send.
     pub request: Request,
+    /// Whether it is the second pass, for the structured answer: without tools.
+    pub finalizing: bool,
 }
 
 /// A call to run.

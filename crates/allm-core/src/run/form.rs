@@ -13,7 +13,8 @@ use super::halt::HaltFacts;
 use super::hash::History;
 use super::input::Stop;
 use super::options::{RunOptions, RunSetup};
-use super::state::{Phase, Run, RunEnd, Setup};
+use super::setup::Setup;
+use super::state::{Phase, Run, RunEnd};
 use crate::data::step_form::StepForm;
 use crate::data::{
     CallFailure, ChatResult, HaltReason, Hash, Map, Message, Messages, Request, RequestId,

@@ -1,6 +1,6 @@
 //! The machine itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::after::AfterTurn;
@@ -11,10 +11,10 @@ use super::finalize::Pass;
 use super::hash::History;
 use super::input::{DeadlineScope, HaltAnswer, Input, InputError, InputReason, Stop};
 use super::options::{HaltWhen, RunKind, RunOptions, RunSetup};
-use crate::compact;
+use super::setup::Setup;
 use crate::data::{
-    ChatResult, Event, HaltReason, Map, Messages, Request, RequestId, Response, StepResult, Thread,
-    Tool, ToolCallId, ToolSpec,
+    ChatResult, Event, HaltReason, Map, Messages, RequestId, Response, StepResult, Thread,
+    ToolCallId,
 };
 use crate::error::{EngineError, EngineReason, Error, Failure, ValidationError};
 use crate::validate::SettingFaults;
@@ -62,33 +62,6 @@ impl PartialEq for Run {
     }
 }
 
-/// What does not change during a run.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Setup {
-    pub(super) options: RunOptions,
-    /// Without messages, and of the tools only those built into the provider.
-    pub(super) request: Request,
-    pub(super) request_id: Option<RequestId>,
-    /// As given.
-    pub(super) tools: Vec<Tool>,
-    /// How many messages the conversation had at the start.
-    pub(super) given: usize,
-    /// How many answers it had.
-    pub(super) first_turn: u32,
-    /// What is sent on every turn of the first pass.
-    pub(super) first_pass: Request,
-    /// The names of all tools that can be run, `tool_help` included, and which are manual.
-    pub(super) known: BTreeMap<String, ToolFacts>,
-}
-
-/// What the machine has to know of a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ToolFacts {
-    pub(super) manual: bool,
-    /// Whether its calls count in the tool-call budget.
-    pub(super) counted: bool,
-}
-
 /// What the machine waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Phase {
@@ -129,59 +102,6 @@ pub struct OpenCall {
     pub id: ToolCallId,
     /// Whether it is left for the caller.
     pub manual: bool,
-}
-
-impl Setup {
-    pub(super) fn new(setup: &RunSetup) -> Self {
-        let built_in = |spec: &ToolSpec| matches!(spec, ToolSpec::Provider(_));
-        let request = Request {
-            messages: Messages::new(),
-            tools: setup
-                .request
-                .tools
-                .iter()
-                .filter(|spec| built_in(spec))
-                .cloned()
-                .collect(),
-            ..setup.request.clone()
-        };
-        let mut tools =
-            compact::project(&setup.tools, request.tool_choice.as_ref(), &request.extra);
-        tools.extend(request.tools.iter().cloned());
-        let mut first_pass = Request {
-            tools,
-            ..request.clone()
-        };
-        if setup.options.structured_finalize.is_some() {
-            first_pass.response_format = None;
-        }
-        let known = compact::executed(&setup.tools).into_iter().map(|tool| {
-            let facts = ToolFacts {
-                manual: tool.waits_for_caller(),
-                counted: !compact::is_tool_help(&tool),
-            };
-            (tool.name.as_str().to_owned(), facts)
-        });
-        Self {
-            options: setup.options.clone(),
-            request_id: setup.request_id.clone(),
-            given: setup.thread.len(),
-            first_turn: setup.first_turn,
-            known: known.collect(),
-            tools: setup.tools.iter().cloned().map(without_handler).collect(),
-            request,
-            first_pass,
-        }
-    }
-}
-
-/// The machine keeps data only.
-fn without_handler(mut tool: Tool) -> Tool {
-    tool.handler = None;
-    if let crate::data::Effect::Reconcile(probe) = &mut tool.effect {
-        *probe = None;
-    }
-    tool
 }
 
 impl Run {
@@ -246,6 +166,7 @@ impl Run {
             Phase::Model => Command::CallModel(Box::new(ModelCommand {
                 turn: self.turn(),
                 request: self.request(),
+                finalizing: self.pass != Pass::One,
             })),
             Phase::Plan(response) => Command::PlanCalls(Batch::to_plan(response)),
             Phase::Tools(batch) => {

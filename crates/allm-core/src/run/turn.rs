@@ -18,6 +18,9 @@ use crate::data::{
 use crate::encode;
 use crate::error::{Error, Failure};
 
+/// The key that marks a message which did not come to its end.
+pub(crate) const PARTIAL: &str = "partial";
+
 /// What a finished turn leaves behind.
 struct Finished {
     response: Response,
@@ -323,12 +326,20 @@ pub(crate) fn assistant_message(response: &Response) -> Option<Message> {
         finish_reason: response.finish_reason,
         origin: message.origin.clone(),
         name: message.name.clone(),
-        metadata: message.metadata.clone(),
+        metadata: partial_mark(message),
         ..Message::assistant(message.content.clone())
     };
     let failed = response.finish_reason == Some(FinishReason::Error);
     let is_there = !failed || !message.tool_calls.is_empty() || !message.text().is_empty();
     is_there.then_some(message)
+}
+
+/// Of a provider's own facts nothing goes on; that an answer did not come to its end does.
+fn partial_mark(message: &Message) -> Map {
+    let mark = message.metadata.get_key_value(PARTIAL);
+    mark.map(|(key, value)| (key.clone(), value.clone()))
+        .into_iter()
+        .collect()
 }
 
 pub(super) fn closing(reason: FailureReason, call: &ToolCall) -> Slot {

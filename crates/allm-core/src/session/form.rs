@@ -14,7 +14,7 @@ use super::state::{Notes, RunState, Session, SessionFailure, SessionUsage};
 use super::turn::{OpenTurn, TurnCall};
 use crate::data::{
     ApprovalId, HaltReason, Hash, InputId, Map, Message, ModelRef, Response, Role, RunId,
-    SessionId, SessionStatus, SessionUid, Thread, Timestamp, Usage, Version,
+    SessionId, SessionStatus, SessionUid, Thread, Timestamp, Usage, Version, is_false,
 };
 use crate::json::Document;
 use crate::run::RunForm;
@@ -211,6 +211,8 @@ struct RunStateForm<'a> {
     attempt: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     partial: Option<Cow<'a, Response>>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    interrupted: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
     recoveries: u32,
     #[serde(rename = "loop")]
@@ -261,6 +263,7 @@ impl Serialize for Session {
             tools: Cow::Borrowed(&state.tools),
             attempt: state.attempt,
             partial: state.partial.as_ref().map(Cow::Borrowed),
+            interrupted: state.interrupted,
             recoveries: state.recoveries,
             run: state.run.to_part(),
         });
@@ -368,6 +371,7 @@ impl Session {
             tools: form.tools.into_owned(),
             attempt: form.attempt,
             partial: form.partial.map(Cow::into_owned),
+            interrupted: form.interrupted,
             recoveries: form.recoveries,
             run: form.run.into_run(thread, history)?,
         }));

@@ -64,6 +64,7 @@ struct TurnHash {
 struct RunHash<'a> {
     id: crate::data::RunId,
     attempt: u32,
+    interrupted: bool,
     recoveries: u32,
     partial: Option<&'a crate::data::Response>,
     started: Hash,
@@ -145,6 +146,7 @@ fn run_hash(state: &RunState, hash: Hash) -> Result<RunHash<'_>, JsonError> {
     Ok(RunHash {
         id: state.id,
         attempt: state.attempt,
+        interrupted: state.interrupted,
         recoveries: state.recoveries,
         partial: state.partial.as_ref(),
         started: hash_of(&(state.op, &state.model, state.hooks, &state.tools))?,

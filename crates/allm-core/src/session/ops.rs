@@ -12,8 +12,7 @@ use super::key::{CallKey, CallRef};
 use super::state::Session;
 use super::turn::TurnCall;
 use crate::data::{
-    ApprovalId, ChatResult, Content, HaltReason, Hash, InputId, Map, Message, SessionStatus,
-    SessionUid, Thread, Timestamp,
+    ApprovalId, Content, Hash, InputId, Map, Message, SessionStatus, SessionUid, Thread, Timestamp,
 };
 use crate::error::{
     Fault, FaultCode, SessionError, SessionReason, ValidationError, ValidationReason,
@@ -194,7 +193,7 @@ impl Session {
         }
     }
 
-    fn check_stop(&self) -> Input {
+    pub(super) fn check_stop(&self) -> Input {
         let already = self
             .run()
             .is_some_and(|state| state.run().stop() == Some(Stop::Cancelled));
@@ -420,42 +419,6 @@ impl Session {
     #[must_use]
     pub fn annotation_entry(changed: Annotated) -> EntryBody {
         EntryBody::Annotated(Box::new(changed))
-    }
-
-    /// What closes the waits that have expired by this time, in call order.
-    #[must_use]
-    pub fn expired_entries(&self, now: Timestamp) -> Vec<EntryBody> {
-        let due = self.open_waits().filter_map(|(call, _, wait)| {
-            let deadline = wait.expires_at().filter(|limit| *limit <= now)?;
-            Some(EntryBody::Expired(Expired { call, deadline }))
-        });
-        due.collect()
-    }
-
-    /// The result of an operation that had nothing to run because something waits.
-    #[must_use]
-    pub fn waiting_result(&self) -> ChatResult {
-        let question = self.question();
-        let halted_reason = match &question {
-            Some(_) => HaltReason::AskUser,
-            None => HaltReason::ManualToolCalls,
-        };
-        let (pending_question, pending_tool_call_id) = match question {
-            Some(open) => match open.wait {
-                Wait::Question(question) => (Some(question.question), Some(open.tool_call_id)),
-                _ => (None, None),
-            },
-            None => (None, None),
-        };
-        ChatResult {
-            thread: self.thread(),
-            final_response: None,
-            steps: Vec::new(),
-            halted_reason,
-            pending_question,
-            pending_tool_call_id,
-            metadata: Map::new(),
-        }
     }
 }
 

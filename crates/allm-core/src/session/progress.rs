@@ -12,14 +12,11 @@ use super::entry::{
 };
 use super::state::{RunState, Session, SessionFailure, marked_partial};
 use super::turn::{OpenTurn, TurnCall};
-use crate::data::{
-    CallFailure, FailureReason, HaltReason, Message, Mode, Response, Thread, Timestamp,
-};
+use crate::data::{CallFailure, FailureReason, HaltReason, Message, Mode, Response, Timestamp};
 use crate::encode;
-use crate::error::{Error, ErrorKind, Failure};
 use crate::run::{
-    Command, HaltAnswer, Input, PlannedCall, Planning, Run, RunEnd, RunSetup, Stop,
-    assistant_message, noted,
+    Command, HaltAnswer, Input, PlannedCall, Planning, Run, RunSetup, Stop, assistant_message,
+    noted,
 };
 
 type Done = Result<(), &'static str>;
@@ -76,6 +73,7 @@ impl Session {
             tools: started.tools.clone(),
             attempt: 1,
             partial: None,
+            interrupted: false,
             recoveries: 0,
             run: begun.run,
         }));
@@ -112,6 +110,7 @@ impl Session {
         }
         state.attempt = 1;
         state.partial = None;
+        state.interrupted = false;
         state.recoveries = 0;
         let before = state.run.settled_thread();
         let input = Input::responded(responded.response.clone());
@@ -152,6 +151,7 @@ impl Session {
             }
             ModelEnd::Interrupted => {
                 state.attempt = state.attempt.saturating_add(1);
+                state.interrupted = true;
                 let for_message =
                     |queued: &super::entry::QueuedMessage| queued.delivery == Delivery::Interrupt;
                 if self.inbox.iter().any(for_message) {
@@ -309,6 +309,7 @@ impl Session {
             return Err("it is about another run");
         }
         state.recoveries = state.recoveries.saturating_add(1);
+        state.interrupted = false;
         if recovered.lost_model_call {
             state.attempt = state.attempt.saturating_add(1);
             state.partial = None;
@@ -319,112 +320,6 @@ impl Session {
             self.fail_run("crash_loop", message, applied)?;
         }
         Ok(())
-    }
-
-    /// Ends the run where it stands. Calls that are open stay so.
-    pub(super) fn fail_run(&mut self, kind: &str, message: &str, applied: &mut Applied) -> Done {
-        let state = self.run.take().ok_or("no run is unfinished")?;
-        self.thread = state.run.settled_thread();
-        let error = Failure {
-            kind: ErrorKind::Session,
-            reason: kind.to_owned(),
-            message: message.to_owned(),
-            metadata: crate::data::Map::new(),
-        };
-        self.failure = Some(Arc::new(SessionFailure {
-            kind: kind.to_owned(),
-            message: message.to_owned(),
-            retryable: false,
-            turn: self.turn,
-            error: Some(error.clone()),
-            partial: None,
-        }));
-        self.last_halt = Some(HaltReason::Error);
-        applied.ended = Some(RunEnd::Refused(Box::new(error)));
-        Ok(())
-    }
-
-    /// Puts a run away that has ended. `before` is what was said before the entry, without an open turn.
-    pub(super) fn end_run(&mut self, end: RunEnd, before: Thread, applied: &mut Applied) {
-        let Some(state) = self.run.take() else { return };
-        match &end {
-            RunEnd::Result(result) => {
-                let reason = &result.halted_reason;
-                let closes = match reason {
-                    HaltReason::Cancelled => Some((Outcome::Cancelled, FailureReason::Cancelled)),
-                    HaltReason::DeadlineExceeded => {
-                        Some((Outcome::Cancelled, FailureReason::DeadlineExceeded))
-                    }
-                    HaltReason::BudgetExhausted | HaltReason::Truncated => {
-                        Some((Outcome::NotRun, FailureReason::NotExecuted))
-                    }
-                    _ => None,
-                };
-                if let Some((outcome, reason)) = closes {
-                    self.close_calls(outcome, reason);
-                }
-                let is_open = self.unfinished_turn().is_some();
-                self.thread = if is_open || *reason == HaltReason::Error {
-                    before
-                } else {
-                    result.thread.clone()
-                };
-                self.failure = self.failure_of(&state.run).map(Arc::new);
-                self.last_halt = Some(reason.clone());
-            }
-            RunEnd::Refused(failure) => {
-                self.thread = before;
-                self.failure = Some(Arc::new(model_failure(failure, self.turn, None)));
-                self.last_halt = Some(HaltReason::Error);
-            }
-            RunEnd::Step(_) => {}
-        }
-        if self.unfinished_turn().is_none()
-            && let Some(turn) = &mut self.open_turn
-        {
-            Arc::make_mut(turn).settle();
-        }
-        applied.ended = Some(end);
-    }
-
-    /// Why a run that ended with a result has failed, if it has.
-    fn failure_of(&self, run: &Run) -> Option<SessionFailure> {
-        let result = run.result()?;
-        let last = run.steps().last();
-        match &result.halted_reason {
-            HaltReason::Error => {
-                let failure = result.metadata.get("error").cloned().unwrap_or_default();
-                let failure =
-                    serde_json::from_value(failure).unwrap_or_else(|_| Failure::interrupted());
-                let partial = last.map(|step| &step.response);
-                let partial = partial.filter(|response| response.error.is_some());
-                Some(model_failure(&failure, self.turn, partial.cloned()))
-            }
-            HaltReason::ToolError => {
-                let failed = result.metadata.get("halt_tool_call_id");
-                let failed = failed.and_then(|id| id.as_str()).unwrap_or_default();
-                Some(SessionFailure {
-                    kind: HaltReason::ToolError.as_str().to_owned(),
-                    message: format!("the call `{failed}` failed, and the policy halted the run"),
-                    retryable: true,
-                    turn: self.turn,
-                    error: None,
-                    partial: None,
-                })
-            }
-            _ => None,
-        }
-    }
-}
-
-fn model_failure(failure: &Failure, turn: u32, partial: Option<Response>) -> SessionFailure {
-    SessionFailure {
-        kind: failure.reason.clone(),
-        message: failure.message.clone(),
-        retryable: Error::from(failure.clone()).is_retryable(),
-        turn,
-        error: Some(failure.clone()),
-        partial,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::data::{
     SessionId, SessionStatus, SessionUid, Thread, Timestamp, ToolCallId, Usage, Version,
 };
 use crate::error::{Failure, ValidationError};
-use crate::run::Run;
+use crate::run::{PARTIAL, Run};
 
 /// A conversation as a plain value: no engine, no handler, no key. It can be written as JSON between any two operations
 /// and goes on from there, here or elsewhere.
@@ -69,6 +69,8 @@ pub struct RunState {
     pub attempt: u32,
     /// What had come of an answer that was broken off.
     pub partial: Option<Response>,
+    /// Whether the end of the last model call is known, so that none was lost.
+    pub interrupted: bool,
     /// How often it was taken over since something was achieved.
     pub recoveries: u32,
     /// The loop.
@@ -471,6 +473,6 @@ impl PartialEq for Session {
 
 /// A message that had not come to its end, as it stands in the conversation.
 pub(super) fn marked_partial(mut message: Message) -> Message {
-    message.metadata.insert("partial".to_owned(), true.into());
+    message.metadata.insert(PARTIAL.to_owned(), true.into());
     message
 }

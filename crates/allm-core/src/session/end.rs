@@ -1,0 +1,123 @@
+//! What the end of a run makes of a session.
+
+use std::sync::Arc;
+
+use super::apply::Applied;
+use super::call::Outcome;
+use super::state::{Session, SessionFailure};
+use crate::data::{FailureReason, HaltReason, Map, Response, Thread};
+use crate::error::{Error, ErrorKind, Failure};
+use crate::run::{Run, RunEnd};
+
+impl Session {
+    /// Ends the run where it stands. Calls that are open stay so.
+    pub(super) fn fail_run(
+        &mut self,
+        kind: &str,
+        message: &str,
+        applied: &mut Applied,
+    ) -> Result<(), &'static str> {
+        let state = self.run.take().ok_or("no run is unfinished")?;
+        self.thread = state.run.settled_thread();
+        let error = Failure {
+            kind: ErrorKind::Session,
+            reason: kind.to_owned(),
+            message: message.to_owned(),
+            metadata: Map::new(),
+        };
+        self.failure = Some(Arc::new(SessionFailure {
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            retryable: false,
+            turn: self.turn,
+            error: Some(error.clone()),
+            partial: None,
+        }));
+        self.last_halt = Some(HaltReason::Error);
+        applied.ended = Some(RunEnd::Refused(Box::new(error)));
+        Ok(())
+    }
+
+    /// Puts a run away that has ended. `before` is what was said before the entry, without an open turn.
+    pub(super) fn end_run(&mut self, end: RunEnd, before: Thread, applied: &mut Applied) {
+        let Some(state) = self.run.take() else { return };
+        match &end {
+            RunEnd::Result(result) => {
+                let reason = &result.halted_reason;
+                let closes = match reason {
+                    HaltReason::Cancelled => Some((Outcome::Cancelled, FailureReason::Cancelled)),
+                    HaltReason::DeadlineExceeded => {
+                        Some((Outcome::Cancelled, FailureReason::DeadlineExceeded))
+                    }
+                    HaltReason::BudgetExhausted | HaltReason::Truncated => {
+                        Some((Outcome::NotRun, FailureReason::NotExecuted))
+                    }
+                    _ => None,
+                };
+                if let Some((outcome, reason)) = closes {
+                    self.close_calls(outcome, reason);
+                }
+                let is_open = self.unfinished_turn().is_some();
+                self.thread = if is_open || *reason == HaltReason::Error {
+                    before
+                } else {
+                    result.thread.clone()
+                };
+                self.failure = self.failure_of(&state.run).map(Arc::new);
+                self.last_halt = Some(reason.clone());
+            }
+            RunEnd::Refused(failure) => {
+                self.thread = before;
+                self.failure = Some(Arc::new(model_failure(failure, self.turn, None)));
+                self.last_halt = Some(HaltReason::Error);
+            }
+            RunEnd::Step(_) => {}
+        }
+        if self.unfinished_turn().is_none()
+            && let Some(turn) = &mut self.open_turn
+        {
+            Arc::make_mut(turn).settle();
+        }
+        applied.ended = Some(end);
+    }
+
+    /// Why a run that ended with a result has failed, if it has.
+    fn failure_of(&self, run: &Run) -> Option<SessionFailure> {
+        let result = run.result()?;
+        let last = run.steps().last();
+        match &result.halted_reason {
+            HaltReason::Error => {
+                let failure = result.metadata.get("error").cloned().unwrap_or_default();
+                let failure =
+                    serde_json::from_value(failure).unwrap_or_else(|_| Failure::interrupted());
+                let partial = last.map(|step| &step.response);
+                let partial = partial.filter(|response| response.error.is_some());
+                Some(model_failure(&failure, self.turn, partial.cloned()))
+            }
+            HaltReason::ToolError => {
+                let failed = result.metadata.get("halt_tool_call_id");
+                let failed = failed.and_then(|id| id.as_str()).unwrap_or_default();
+                Some(SessionFailure {
+                    kind: HaltReason::ToolError.as_str().to_owned(),
+                    message: format!("the call `{failed}` failed, and the policy halted the run"),
+                    retryable: true,
+                    turn: self.turn,
+                    error: None,
+                    partial: None,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn model_failure(failure: &Failure, turn: u32, partial: Option<Response>) -> SessionFailure {
+    SessionFailure {
+        kind: failure.reason.clone(),
+        message: failure.message.clone(),
+        retryable: Error::from(failure.clone()).is_retryable(),
+        turn,
+        error: Some(failure.clone()),
+        partial,
+    }
+}
