@@ -93,6 +93,7 @@ mod random;
 #[cfg(feature = "http")]
 mod record;
 mod response_format;
+mod sessions;
 pub mod telemetry;
 mod tools;
 #[cfg(feature = "http")]
@@ -130,9 +131,11 @@ pub use providers::openai::{Api, OpenAi};
 #[cfg(feature = "http")]
 pub use record::{CassetteError, CassetteReason, Chunking, Pace, Recorder, Replay};
 pub use response_format::response_format;
+pub use sessions::{Session, SessionCall, SessionStream, SubmittedResult};
 pub use tools::{
-    BatchHalt, Decide, DefaultExecutor, ErrorDecision, OnToolError, ToolBatch, ToolEvents,
-    ToolRunOptions, run_tool_calls, stream_tool_calls,
+    ApprovalAnswer, ApprovalRequest, BatchHalt, Decide, DefaultExecutor, ErrorDecision,
+    OnToolError, OnUnknownOutcome, ToolBatch, ToolEvents, ToolRunOptions, run_tool_calls,
+    stream_tool_calls,
 };
 #[cfg(all(unix, feature = "process"))]
 pub use tools::{ProcessExecutor, ProcessTool};

@@ -16,7 +16,7 @@ pub(crate) fn fraction() -> f64 {
 }
 
 /// Where the system has no randomness to give, the time and a counter have to do: ids stay different.
-fn bytes() -> [u8; 16] {
+pub(crate) fn bytes() -> [u8; 16] {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let mut bytes = [0; 16];
     if getrandom::fill(&mut bytes).is_err() {

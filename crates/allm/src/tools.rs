@@ -1,9 +1,11 @@
 //! Running tools: who runs a handler, what bounds it, and what becomes of its result.
 
+mod approval;
 mod aside;
 mod batch;
 mod check;
 mod executor;
+mod planner;
 mod policy;
 #[cfg(all(unix, feature = "process"))]
 mod process;
@@ -12,8 +14,12 @@ mod settings;
 mod toolset;
 mod wait;
 
-pub(crate) use batch::{BatchItem, BatchRun};
+pub(crate) use approval::ApprovalPolicyFn;
+pub use approval::{ApprovalAnswer, ApprovalRequest, OnUnknownOutcome};
+pub(crate) use batch::{BatchItem, BatchRun, encoded_value};
+pub(crate) use check::argument_faults;
 pub use executor::DefaultExecutor;
+pub(crate) use planner::{Planned, Planner};
 pub use policy::{Decide, ErrorDecision, OnToolError};
 #[cfg(all(unix, feature = "process"))]
 pub use process::{ProcessExecutor, ProcessTool};

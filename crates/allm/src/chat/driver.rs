@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use allm_core::run::{
-    Command, DeadlineScope, HaltAnswer, Input as RunInput, InputError, Run, RunEnd, RunKind, Stop,
-    ToolOutcome,
+    Command, DeadlineScope, HaltAnswer, Input as RunInput, InputError, PlannedCall, Run, RunEnd,
+    RunKind, Stop, ToolOutcome,
 };
 use allm_core::{
     CancelToken, Cancelled, ChatResult, Error, Event, Failure, Passes, Response, StepResult,
+    ToolCall,
 };
 use futures_core::Stream;
 use tokio::time::{Instant, Sleep, sleep};
@@ -19,7 +20,7 @@ use super::model::{ModelStep, ModelTurn};
 use crate::engine::plan::Plan;
 use crate::engine::settings::{HaltWhenFn, Toggle};
 use crate::telemetry::run::RunSpans;
-use crate::tools::{BatchItem, BatchRun, RunnerSettings, ToolSet};
+use crate::tools::{BatchItem, BatchRun, Planned, Planner, RunnerSettings};
 
 /// Does what the machine says: calls the model, runs the tools, asks the closures, watches the clock.
 pub(crate) struct RunDriver {
@@ -27,7 +28,7 @@ pub(crate) struct RunDriver {
     run: Run,
     phase: Phase,
     queue: VecDeque<Event>,
-    tools: ToolSet,
+    planner: Planner,
     runner: Arc<RunnerSettings>,
     halt_when: Option<HaltWhenFn>,
     shows: Shows,
@@ -101,14 +102,15 @@ impl RunDriver {
             runner.cancel = cancel.child();
         }
         let run_deadline = started.run.options().deadlines.run;
+        let runner = Arc::new(runner);
         Ok(Self {
-            tools: plan.tool_set(),
+            planner: plan.planner(Arc::clone(&runner)),
             halt_when: plan.settings.halt_when.get(),
             shows: Shows::of(&plan),
             queue: started.events.into(),
             run: started.run,
             phase: Phase::Next,
-            runner: Arc::new(runner),
+            runner,
             cancelled: cancel.as_ref().map(|cancel| Box::pin(cancel.cancelled())),
             cancel,
             own,
@@ -152,10 +154,14 @@ impl RunDriver {
                 self.phase = Phase::Model(Box::new(turn));
             }
             Command::StopModel => self.apply(RunInput::stopped(None)),
+            Command::PlanCalls(calls) => {
+                let plans = calls.iter().map(|call| self.planned(&call.call)).collect();
+                self.apply(RunInput::Planned(plans));
+            }
             Command::RunTools(calls) => {
                 let turn = self.run.turn();
                 let settings = Arc::clone(&self.runner);
-                let tools = self.tools.clone();
+                let tools = self.planner.tools.clone();
                 let step = self.spans.step();
                 let mut batch = step.in_scope(|| BatchRun::start(calls, tools, settings, turn));
                 if let Some(cancel) = &self.cancel {
@@ -186,6 +192,17 @@ impl RunDriver {
                 self.spans.end(&self.run);
                 self.phase = Phase::Ended;
             }
+        }
+    }
+
+    /// What becomes of a call. Without a session nobody is asked for approval: the call is left to the caller.
+    fn planned(&self, call: &ToolCall) -> PlannedCall {
+        let _entered = self.spans.run().enter();
+        match self.planner.plan(call) {
+            Planned::Run { counted } => PlannedCall::Run { counted },
+            Planned::Manual | Planned::Approve { .. } => PlannedCall::Wait,
+            Planned::Refuse(failure) => PlannedCall::Refuse(failure),
+            Planned::Unknown => PlannedCall::Unknown,
         }
     }
 

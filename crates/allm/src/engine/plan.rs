@@ -18,7 +18,7 @@ use super::retry::RetryPolicy;
 use super::settings::{Settings, Toggle};
 use crate::chat::input::Input;
 use crate::random;
-use crate::tools::{RunnerSettings, ToolSet};
+use crate::tools::{Planner, RunnerSettings, ToolSet};
 
 /// What one call does: every level resolved, nothing left to look up but the key.
 pub(crate) struct Plan {
@@ -181,6 +181,21 @@ impl Plan {
         }
     }
 
+    /// What decides about calls before they are run.
+    pub(crate) fn planner(&self, runner: Arc<RunnerSettings>) -> Planner {
+        Planner {
+            tools: self.tool_set(),
+            runner,
+            policy: self.settings.approval_policy.get(),
+            session_id: self.settings.session_id.get(),
+        }
+    }
+
+    /// The tools of the run.
+    pub(crate) fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
     /// How much of a call's arguments is read. `generate` has no loop settings.
     pub(crate) fn argument_limits(&self) -> ArgumentLimits {
         match self.kind {
@@ -212,7 +227,10 @@ fn run_options(settings: &Settings, kind: RunKind) -> RunOptions {
             Some(_) if chat => HaltWhen::Set,
             _ => HaltWhen::NotSet,
         },
-        planning: Planning::Machine,
+        planning: match settings.approval_policy.get() {
+            Some(_) => Planning::Driver,
+            None => Planning::Machine,
+        },
         structured_finalize: (chat && asked).then(|| finalize(settings)),
         deadlines: Deadlines {
             turn: limit(settings.turn_deadline.get()),

@@ -182,6 +182,11 @@ macro_rules! setters {
             on_tool_error(crate::OnToolError);
             /// What becomes of calls that name no tool.
             unknown_tools(allm_core::run::UnknownTools);
+            /// How long a person has to agree to a call; [`Duration::MAX`](std::time::Duration::MAX) is for ever. For
+            /// sessions.
+            approval_expiry(std::time::Duration);
+            /// What becomes of calls whose outcome a crash destroyed. For sessions.
+            on_unknown_outcome(crate::OnUnknownOutcome);
             /// How long a call may take; a tool's own limit beats it.
             tool_timeout(std::time::Duration);
             /// How many calls run at once.
@@ -200,6 +205,16 @@ macro_rules! setters {
             max_run_tokens(u64);
             /// How much the run may cost, in USD.
             max_run_cost(f64);
+        }
+
+        /// Asked about each call that is to be run: whether a person must agree first. A call that a person must agree
+        /// to is left open; a session knows what it waits for.
+        pub fn approval_policy(
+            mut self,
+            policy: impl Fn(&crate::ApprovalRequest<'_>) -> crate::ApprovalAnswer + Send + Sync + 'static,
+        ) -> Self {
+            self.settings.approval_policy = crate::engine::level::Level::Set(std::sync::Arc::new(policy));
+            self
         }
 
         /// Who runs handlers.

@@ -15,7 +15,7 @@ use allm_core::{
 use super::level::Level;
 use super::retry::RetryPolicy;
 use super::tools::ToolList;
-use crate::tools::OnToolError;
+use crate::tools::{ApprovalPolicyFn, OnToolError, OnUnknownOutcome};
 
 /// Asked after each turn that may go on.
 pub(crate) type HaltWhenFn = Arc<dyn Fn(&StepResult) -> bool + Send + Sync>;
@@ -174,6 +174,12 @@ settings! {
     on_tool_error, OnToolError: OnToolError;
     /// What becomes of calls that name no tool.
     unknown_tools, UnknownTools: UnknownTools;
+    /// Asked about each call that is to be run: whether a person must agree first.
+    approval_policy, ApprovalPolicy: ApprovalPolicyFn;
+    /// How long a person has to agree to a call.
+    approval_expiry, ApprovalExpiry: Duration;
+    /// What becomes of calls whose outcome a crash destroyed.
+    on_unknown_outcome, OnUnknownOutcome: OnUnknownOutcome;
     /// How long a call may take.
     tool_timeout, ToolTimeout: Duration;
     /// How many calls run at once.

@@ -28,6 +28,7 @@ use super::toolset::{Entry, ToolSet};
 use super::wait::{First, race};
 use board::{Board, Note};
 use call::{Call, Watched};
+pub(crate) use encoding::encoded_value;
 
 /// What happens in a batch.
 #[derive(Debug)]

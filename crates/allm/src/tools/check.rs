@@ -53,6 +53,11 @@ pub(super) fn arguments(
     }
 }
 
+/// What is wrong with arguments that did not come from a model.
+pub(crate) fn argument_faults(entry: &Entry, arguments: &Map) -> Vec<ArgumentFault> {
+    schema_faults(&entry.schema, &Value::Object(arguments.clone()))
+}
+
 fn unfit(what: &str) -> String {
     format!("the arguments do not fit {what}")
 }

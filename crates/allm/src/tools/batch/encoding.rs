@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use allm_core::encode::bound;
+use allm_core::run::ToolOutcome;
 use allm_core::{
     CallFailure, JsonEncoder, ReplyValue, ToolError, ToolFailure, ToolReason, ToolResultEncoder,
 };
 use serde_json::Value;
 
 use super::super::executor::joined;
+use super::super::settings::RunnerSettings;
 use super::super::wait::Owned;
 use crate::panics::caught;
 
@@ -47,4 +50,15 @@ pub(super) async fn failure_text(
 ) -> Option<String> {
     let encode = move || caught(|| encoder.encode_failure(&failure, &report));
     Owned::blocking(encode).await.ok()?.ok()?.ok()
+}
+
+/// What a value that did not come from a handler makes of a call. An encoder that fails is done without.
+pub(crate) async fn encoded_value(settings: &RunnerSettings, value: Value) -> ToolOutcome {
+    let reply = ReplyValue::from(value.clone());
+    let (value, content) = match encoded(settings.encoder.as_ref(), reply).await {
+        Ok(encoded) => encoded,
+        Err(_) => encode(&JsonEncoder, value).unwrap_or_default(),
+    };
+    let content = bound(content, settings.max_tool_output);
+    ToolOutcome::Replied { value, content }
 }

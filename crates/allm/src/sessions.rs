@@ -1,0 +1,14 @@
+//! Sessions: conversations that stop for a person and go on, here or elsewhere.
+//!
+//! A [`Session`] is a plain value: what the caller saved is what there is. A stored one survives a crash at any instant.
+//! Both have the same operations, because both drive the same machine with the same entries.
+
+mod call;
+mod driver;
+mod emit;
+mod journal;
+mod value;
+
+pub use call::SessionCall;
+pub use emit::SessionStream;
+pub use value::{Session, SubmittedResult};

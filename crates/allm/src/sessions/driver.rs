@@ -1,0 +1,447 @@
+//! Drives a session: does what its machine says and writes down what came of it.
+
+mod calls;
+mod model;
+mod prepare;
+mod recover;
+
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use allm_core::run::{Command, DeadlineScope, HaltAnswer, RunEnd, Stop};
+use allm_core::session::{
+    Applied, EntryBody, Halted, ModelEnd, ModelFailed, Session as Data, WentOn,
+};
+use allm_core::{
+    CancelToken, Cancelled, ChatResult, Error, Event, Failure, HaltReason, Response, SessionError,
+    StreamError, StreamReason,
+};
+use futures_core::Stream;
+use tokio::time::{Sleep, sleep};
+
+use super::emit::Sink;
+use super::journal::{Appended, Journal};
+use crate::chat::driver::Shows;
+use crate::chat::model::{ModelStep, ModelTurn};
+use crate::engine::plan::Plan;
+use crate::telemetry::run::RunSpans;
+use crate::tools::{BatchItem, BatchRun, Planner};
+
+pub(crate) use prepare::{Drive, Orders, Outcome, checked_arguments};
+
+/// What reaches a driver from outside.
+#[derive(Clone, Default)]
+pub(crate) struct Signals {
+    /// The caller's token: cancels the run.
+    pub(crate) cancel: Option<CancelToken>,
+    /// Nothing new is to be begun.
+    pub(crate) closing: CancelToken,
+    /// What is going on is to be left where it is.
+    pub(crate) leave: CancelToken,
+    /// Another driver has taken over.
+    pub(crate) lost: CancelToken,
+}
+
+/// How a driver came to its end.
+pub(crate) enum Driven {
+    /// The run has ended.
+    Ended(RunEnd),
+    /// It was left unfinished, as it was asked to.
+    Left,
+}
+
+/// A driver of one run.
+pub(crate) struct Driver<'j, J: Journal, S: Sink> {
+    journal: &'j mut J,
+    sink: &'j mut S,
+    plan: Arc<Plan>,
+    planner: Planner,
+    shows: Shows,
+    spans: RunSpans,
+    model: Option<ModelTurn>,
+    batches: Vec<BatchRun>,
+    probes: Vec<recover::Probing>,
+    /// The calls that are being run or looked after.
+    begun: BTreeSet<u32>,
+    /// The turn that `begun` is about.
+    begun_turn: u32,
+    /// Whether the calls that run were told to stop.
+    stopping: bool,
+    turn_deadline: Option<Pin<Box<Sleep>>>,
+    run_deadline: Option<Pin<Box<Sleep>>>,
+    signals: Signals,
+    cancelled: Option<Pin<Box<Cancelled>>>,
+    left: Pin<Box<Cancelled>>,
+    lost: Pin<Box<Cancelled>>,
+    /// Fired when this driver goes away, so that whatever it started knows.
+    own: CancelToken,
+    end: Option<RunEnd>,
+    /// The typed error of a run that was refused.
+    pub(crate) refusal: Option<Error>,
+}
+
+/// What a driver waits for.
+enum Wake {
+    Model(ModelStep),
+    Tool(BatchItem),
+    Probed(recover::Probed),
+    Cancelled,
+    Deadline(DeadlineScope),
+    Poked,
+    Leave,
+    Lost,
+}
+
+impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
+    pub(crate) fn new(journal: &'j mut J, sink: &'j mut S, plan: Plan, signals: Signals) -> Self {
+        let spans = RunSpans::open(&plan.request_id, plan.settings.session_id.get().as_ref());
+        let own = CancelToken::new();
+        let mut runner = plan.runner_settings();
+        runner.cancel = own.child();
+        if let Some(uid) = journal.session().uid() {
+            runner.key_owner = uid.as_bytes().to_vec();
+        }
+        let planner = plan.planner(Arc::new(runner));
+        let limit = journal
+            .session()
+            .run()
+            .and_then(|state| state.run().options().deadlines.run);
+        Self {
+            planner,
+            shows: Shows::of(&plan),
+            spans,
+            plan: Arc::new(plan),
+            model: None,
+            batches: Vec::new(),
+            probes: Vec::new(),
+            begun: BTreeSet::new(),
+            begun_turn: 0,
+            stopping: false,
+            turn_deadline: None,
+            run_deadline: limit.map(|limit| Box::pin(sleep(limit))),
+            cancelled: signals
+                .cancel
+                .as_ref()
+                .map(|token| Box::pin(token.cancelled())),
+            left: Box::pin(signals.leave.cancelled()),
+            lost: Box::pin(signals.lost.cancelled()),
+            signals,
+            own,
+            end: None,
+            refusal: None,
+            journal,
+            sink,
+        }
+    }
+
+    fn session(&self) -> &Data {
+        self.journal.session()
+    }
+
+    /// Drives the run to its end.
+    pub(crate) async fn drive(&mut self) -> Result<Driven, SessionError> {
+        loop {
+            if self.session().run().is_none() {
+                let end = self.end.take();
+                return end
+                    .map(Driven::Ended)
+                    .ok_or_else(SessionError::lost_ownership);
+            }
+            if self.signals.lost.is_cancelled() {
+                return Err(SessionError::lost_ownership());
+            }
+            if self.signals.closing.is_cancelled() && !self.is_busy() {
+                return Ok(Driven::Left);
+            }
+            if self.is_cancelled_now() {
+                self.cancel().await?;
+                continue;
+            }
+            self.begin().await?;
+            if !self.is_busy() {
+                continue;
+            }
+            match poll_fn(|cx| self.poll_wake(cx)).await {
+                Wake::Leave => {
+                    self.leave().await?;
+                    return Ok(Driven::Left);
+                }
+                Wake::Lost => return Err(SessionError::lost_ownership()),
+                wake => self.handle(wake).await?,
+            }
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.model.is_some() || !self.batches.is_empty() || !self.probes.is_empty()
+    }
+
+    /// Whether the caller's token has fired and the machine does not know.
+    fn is_cancelled_now(&self) -> bool {
+        let fired = self
+            .signals
+            .cancel
+            .as_ref()
+            .is_some_and(CancelToken::is_cancelled);
+        fired && self.stop() != Some(Stop::Cancelled)
+    }
+
+    fn stop(&self) -> Option<Stop> {
+        self.session().run().and_then(|state| state.run().stop())
+    }
+
+    /// Appends and tells what came of it. False when others came first and nothing was appended.
+    async fn append(&mut self, bodies: Vec<EntryBody>) -> Result<bool, SessionError> {
+        let appended = self.journal.append(bodies, None).await;
+        let Appended {
+            applied,
+            superseded,
+        } = appended?;
+        self.tell(applied).await;
+        Ok(!superseded)
+    }
+
+    async fn tell(&mut self, applied: Applied) {
+        if let Some(end) = applied.ended {
+            self.end = Some(end);
+        }
+        for event in applied.events {
+            if matches!(event, Event::StepCompleted(_)) {
+                self.turn_deadline = None;
+            }
+            self.sink.emit(event).await;
+        }
+    }
+
+    /// Begins what the machine wants and is not going on yet.
+    async fn begin(&mut self) -> Result<(), SessionError> {
+        let Some(state) = self.session().run() else {
+            return Ok(());
+        };
+        let command = state.run().command();
+        match command {
+            Command::CallModel(call) => {
+                if self.model.is_none() {
+                    self.call_model(*call).await?;
+                }
+            }
+            Command::StopModel => self.end_model(ModelEnd::Stopped).await?,
+            Command::PlanCalls(calls) => self.plan_calls(&calls).await?,
+            Command::RunTools(calls) => self.begin_calls(&calls).await?,
+            Command::StopTools(calls) => self.stop_calls(&calls).await?,
+            Command::AskHaltWhen(step) => {
+                let halt_when = self.plan.settings.halt_when.get();
+                let halt = halt_when.is_some_and(|halt_when| {
+                    let _entered = self.spans.run().enter();
+                    halt_when(&step)
+                });
+                let turn = self.session().turn();
+                let answer = if halt {
+                    HaltAnswer::Halt
+                } else {
+                    HaltAnswer::GoOn
+                };
+                let body = match answer {
+                    HaltAnswer::Halt => EntryBody::Halted(Halted {
+                        turn,
+                        reason: HaltReason::HaltWhen,
+                        scope: None,
+                    }),
+                    HaltAnswer::GoOn => EntryBody::WentOn(WentOn { turn }),
+                };
+                self.append(vec![body]).await?;
+            }
+            // A run that has ended is not there; the machine knows no other command.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn poll_wake(&mut self, cx: &mut Context<'_>) -> Poll<Wake> {
+        if self.lost.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Wake::Lost);
+        }
+        if self.left.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Wake::Leave);
+        }
+        if self.stop() != Some(Stop::Cancelled)
+            && let Some(cancelled) = &mut self.cancelled
+            && cancelled.as_mut().poll(cx).is_ready()
+        {
+            self.cancelled = None;
+            return Poll::Ready(Wake::Cancelled);
+        }
+        if self.stop().is_none() {
+            let due = |timer: &mut Option<Pin<Box<Sleep>>>, cx: &mut Context<'_>| {
+                let fired = timer
+                    .as_mut()
+                    .is_some_and(|timer| timer.as_mut().poll(cx).is_ready());
+                if fired {
+                    *timer = None;
+                }
+                fired
+            };
+            if due(&mut self.turn_deadline, cx) {
+                return Poll::Ready(Wake::Deadline(DeadlineScope::Turn));
+            }
+            if due(&mut self.run_deadline, cx) {
+                return Poll::Ready(Wake::Deadline(DeadlineScope::Run));
+            }
+        }
+        if self.journal.poll_poked(cx).is_ready() {
+            return Poll::Ready(Wake::Poked);
+        }
+        if let Some(model) = &mut self.model
+            && let Poll::Ready(step) = model.poll_step(cx)
+        {
+            return Poll::Ready(Wake::Model(step));
+        }
+        let mut place = 0;
+        while let Some(batch) = self.batches.get_mut(place) {
+            match Pin::new(batch).poll_next(cx) {
+                Poll::Ready(Some(item)) => return Poll::Ready(Wake::Tool(item)),
+                Poll::Ready(None) => drop(self.batches.swap_remove(place)),
+                Poll::Pending => place += 1,
+            }
+        }
+        if let Some(probed) = recover::poll(&mut self.probes, cx) {
+            return Poll::Ready(Wake::Probed(probed));
+        }
+        Poll::Pending
+    }
+
+    async fn handle(&mut self, wake: Wake) -> Result<(), SessionError> {
+        match wake {
+            Wake::Model(step) => self.take_model(step).await,
+            Wake::Tool(item) => self.take_item(item).await,
+            Wake::Probed(probed) => self.take_probe(probed).await,
+            Wake::Cancelled => self.cancel().await,
+            Wake::Deadline(scope) => self.pass_deadline(scope).await,
+            Wake::Poked => {
+                let applied = self.journal.refresh().await?;
+                self.tell(applied).await;
+                self.after_inputs().await
+            }
+            Wake::Leave | Wake::Lost => Ok(()),
+        }
+    }
+
+    async fn cancel(&mut self) -> Result<(), SessionError> {
+        self.append(vec![Data::stop_entry("the caller's token fired", None)])
+            .await?;
+        Ok(())
+    }
+
+    async fn pass_deadline(&mut self, scope: DeadlineScope) -> Result<(), SessionError> {
+        let body = EntryBody::Halted(Halted {
+            turn: self.session().turn(),
+            reason: HaltReason::DeadlineExceeded,
+            scope: Some(scope),
+        });
+        self.append(vec![body]).await?;
+        Ok(())
+    }
+
+    /// Breaks a model call off for a message that cannot wait.
+    async fn after_inputs(&mut self) -> Result<(), SessionError> {
+        use allm_core::session::Delivery;
+        let inbox = self.session().inbox();
+        let urgent = inbox
+            .iter()
+            .any(|queued| queued.delivery == Delivery::Interrupt);
+        if urgent && self.model.is_some() && self.stop().is_none() {
+            self.end_model(ModelEnd::Interrupted).await?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the run where it is: what a model has said is written down, calls stay open.
+    async fn leave(&mut self) -> Result<(), SessionError> {
+        if self.model.is_some() {
+            self.end_model(ModelEnd::Interrupted).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the model call, if one is going on, and writes down what had come.
+    async fn end_model(&mut self, end: ModelEnd) -> Result<(), SessionError> {
+        let stop = self.stop();
+        let partial = match self.model.take() {
+            Some(mut model) if model.is_whole() && end == ModelEnd::Stopped => {
+                // The machine judges a whole answer by what is in it.
+                model.end_reading();
+                self.model = Some(model);
+                return self.finish_reading().await;
+            }
+            Some(mut model) => model.stop(stop.unwrap_or(Stop::Cancelled)),
+            None => None,
+        };
+        let message = match stop {
+            Some(Stop::Deadline(_)) => "a deadline of the run passed",
+            _ if end == ModelEnd::Interrupted => "the answer was broken off",
+            _ => "the run was cancelled",
+        };
+        let reason = match stop {
+            Some(Stop::Deadline(_)) => StreamReason::Timeout,
+            _ => StreamReason::Cancelled,
+        };
+        let error = Failure::from(Error::from(StreamError::new(reason, message)));
+        let body = self.model_failed(end, error, partial);
+        self.append(vec![body]).await?;
+        Ok(())
+    }
+
+    async fn finish_reading(&mut self) -> Result<(), SessionError> {
+        let step = poll_fn(|cx| match &mut self.model {
+            Some(model) => model.poll_step(cx).map(Some),
+            None => Poll::Ready(None),
+        });
+        match step.await {
+            Some(step) => self.take_model(step).await,
+            None => Ok(()),
+        }
+    }
+
+    fn model_failed(&self, end: ModelEnd, error: Failure, partial: Option<Response>) -> EntryBody {
+        let session = self.session();
+        EntryBody::ModelFailed(Box::new(ModelFailed {
+            turn: session.turn().saturating_add(1),
+            attempt: session.run().map_or(1, |state| state.attempt),
+            end,
+            error,
+            usage: partial
+                .as_ref()
+                .map(|partial| partial.usage.clone())
+                .unwrap_or_default(),
+            partial,
+        }))
+    }
+}
+
+impl<J: Journal, S: Sink> Drop for Driver<'_, J, S> {
+    fn drop(&mut self) {
+        if let Some(model) = &mut self.model
+            && let Some(partial) = model.partial()
+        {
+            self.journal.leave_partial(partial);
+        }
+        self.own.cancel();
+    }
+}
+
+/// The result of a run.
+pub(crate) fn result_of(end: RunEnd, refusal: Option<Error>) -> Result<ChatResult, SessionError> {
+    match end {
+        RunEnd::Result(result) => Ok(Arc::unwrap_or_clone(result)),
+        RunEnd::Refused(failure) => Err(refusal.unwrap_or_else(|| Error::from(*failure)).into()),
+        // A session makes no such run, and the machine knows no other end.
+        _ => Err(super::journal::misfit("the run ended as a step")),
+    }
+}
+
+/// How long after its time limit a call has ended for sure.
+pub(crate) const SLACK: Duration = Duration::from_secs(5);

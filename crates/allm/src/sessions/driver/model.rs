@@ -1,0 +1,118 @@
+//! Model calls of a session.
+
+use allm_core::run::ModelCommand;
+use allm_core::session::{EntryBody, ModelEnd, ModelResponded};
+use allm_core::{
+    AttemptReset, Error, Event, Failure, FinishReason, Hash, Passes, Request, Response,
+    SessionError, compact, json,
+};
+use tokio::time::sleep;
+
+use super::Driver;
+use crate::chat::model::{ModelStep, ModelTurn};
+use crate::sessions::emit::Sink;
+use crate::sessions::journal::Journal;
+
+impl<J: Journal, S: Sink> Driver<'_, J, S> {
+    pub(super) async fn call_model(&mut self, call: ModelCommand) -> Result<(), SessionError> {
+        let session = self.session();
+        let turn = session.turn();
+        let Some(state) = session.run() else {
+            return Ok(());
+        };
+        let attempt = state.attempt;
+        let is_first = state.run().steps().is_empty();
+        let limit = state.run().options().deadlines.turn;
+        let request = self.request(call.request, call.finalizing);
+        if is_first {
+            let checked = self.plan.check_request(&request, Passes::Two);
+            if let Err(error) = checked {
+                return self.refuse(error).await;
+            }
+        }
+        if attempt > 1 {
+            let reset = AttemptReset {
+                turn: turn.saturating_add(1),
+                attempt,
+            };
+            self.sink.emit(Event::AttemptReset(reset)).await;
+        }
+        self.turn_deadline = limit.map(|limit| Box::pin(sleep(limit)));
+        self.spans.begin_step(call.turn);
+        let plan = std::sync::Arc::clone(&self.plan);
+        let cancel = self.own.child();
+        let model = self
+            .spans
+            .step()
+            .in_scope(|| ModelTurn::new(plan, request, turn, cancel));
+        self.model = Some(model);
+        Ok(())
+    }
+
+    /// What is sent: the recorded settings, and the tools as they are now.
+    fn request(&self, mut request: Request, finalizing: bool) -> Request {
+        if !finalizing {
+            let built_in = std::mem::take(&mut request.tools);
+            request.tools = compact::project(
+                self.plan.tools(),
+                request.tool_choice.as_ref(),
+                &request.extra,
+            );
+            request.tools.extend(built_in);
+        }
+        request
+    }
+
+    async fn refuse(&mut self, error: Error) -> Result<(), SessionError> {
+        let body = self.model_failed(ModelEnd::Failed, Failure::from(&error), None);
+        self.refusal = Some(error);
+        self.append(vec![body]).await?;
+        Ok(())
+    }
+
+    pub(super) async fn take_model(&mut self, step: ModelStep) -> Result<(), SessionError> {
+        match step {
+            ModelStep::Event(event) => {
+                if self.shows.passes(&event) {
+                    self.sink.emit(event).await;
+                }
+                Ok(())
+            }
+            ModelStep::Responded(response) => {
+                self.model = None;
+                self.take_response(*response).await
+            }
+            ModelStep::Refused(error) => {
+                self.model = None;
+                self.refuse(error).await
+            }
+        }
+    }
+
+    async fn take_response(&mut self, response: Response) -> Result<(), SessionError> {
+        let session = self.session();
+        let failed = response.finish_reason == Some(FinishReason::Error);
+        let error = response.error.clone().filter(|_| failed);
+        let body = match error {
+            Some(error) => self.model_failed(ModelEnd::Failed, error, Some(response)),
+            None => EntryBody::ModelResponded(Box::new(ModelResponded {
+                turn: session.turn().saturating_add(1),
+                attempt: session.run().map_or(1, |state| state.attempt),
+                request_hash: self.request_hash()?,
+                response,
+            })),
+        };
+        self.append(vec![body]).await?;
+        Ok(())
+    }
+
+    /// A hash of what was sent: it is fixed by where the session stands and by the tools.
+    fn request_hash(&self) -> Result<Hash, SessionError> {
+        let session = self.session();
+        let position = (session.uid(), session.version());
+        Ok(Hash::of_bytes(&json::canonical(&(
+            position,
+            self.plan.tools(),
+        ))?))
+    }
+}

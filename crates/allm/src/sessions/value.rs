@@ -1,0 +1,472 @@
+//! A session as a plain value.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+use allm_core::json::Document;
+use allm_core::session::{
+    Annotated, ApprovalRef, CallRef, Decision, Delivery, Denied, Edited, EntryBody, Input,
+    Operation, Outcome, Session as Data,
+};
+use allm_core::{
+    BoxFuture, CallFailure, CancelToken, ChatResult, Content, FailureReason, InputId, Map, Message,
+    SessionError, SessionUid, Thread, ValidationError,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::call::{SessionCall, Target};
+use super::driver::{Drive, Orders, Signals, checked_arguments};
+use super::emit::Queue;
+use super::journal::{Journal as _, ValueJournal, machine_time};
+use crate::engine::Engine;
+use crate::random;
+
+/// A conversation as a plain value: no engine, no handler, no key.
+///
+/// It can be written as JSON between any two operations ([`json::to_vec`](crate::json::to_vec)) and goes on from there,
+/// here or elsewhere. What the caller saved is what there is: for a session that survives a crash, store it.
+///
+/// Everything that can be read from it is a method of [`session::Session`](crate::session::Session), to which it
+/// dereferences.
+///
+/// ```
+/// use allm::{Engine, Fake, Session, SessionStatus};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let fake = Fake::new().text("Hello!").text("You are welcome.");
+/// let engine = Engine::builder().provider(fake).model("fake:any").build()?;
+/// let mut session = Session::new("order-42")?;
+/// let result = session.reply(&engine, "Hi").await?;
+/// assert_eq!(result.text(), "Hello!");
+///
+/// let saved = allm::json::to_vec(&session)?;
+/// let mut session: Session = allm::json::from_slice(&saved)?;
+/// session.reply(&engine, "Thanks").await?;
+/// assert_eq!(session.status(), SessionStatus::Completed);
+/// assert_eq!(session.thread().len(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    data: Data,
+    /// What the first entry will say.
+    given: Given,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Given {
+    thread: Thread,
+    context: Map,
+    metadata: Map,
+    tags: BTreeMap<String, String>,
+}
+
+impl Deref for Session {
+    type Target = Data;
+
+    fn deref(&self) -> &Data {
+        &self.data
+    }
+}
+
+impl From<Data> for Session {
+    fn from(data: Data) -> Self {
+        Self {
+            data,
+            given: Given::default(),
+        }
+    }
+}
+
+impl From<Session> for Data {
+    fn from(session: Session) -> Self {
+        session.data
+    }
+}
+
+impl Document for Session {
+    const TYPE: &'static str = Data::TYPE;
+
+    fn verify(&self) -> Result<(), allm_core::JsonError> {
+        self.data.verify()
+    }
+}
+
+impl Serialize for Session {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.data.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Session {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Data::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl Session {
+    /// A new session with nothing in it.
+    ///
+    /// # Errors
+    ///
+    /// A fault at `id` when it is empty, over 200 bytes or holds a control character.
+    pub fn new(id: impl Into<std::sync::Arc<str>>) -> Result<Self, ValidationError> {
+        Data::new(id).map(Self::from)
+    }
+
+    /// What was said before. Only a session without an entry takes it.
+    #[must_use]
+    pub fn with_thread(mut self, thread: impl Into<Thread>) -> Self {
+        self.given.thread = thread.into();
+        self
+    }
+
+    /// What handlers are told. Only a session without an entry takes it; later [`annotate`](Self::annotate) does.
+    #[must_use]
+    pub fn with_context(mut self, context: Map) -> Self {
+        self.given.context = context;
+        self
+    }
+
+    /// The caller's own facts. Only a session without an entry takes them; later [`annotate`](Self::annotate) does.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Map) -> Self {
+        self.given.metadata = metadata;
+        self
+    }
+
+    /// What listings can be filtered by. Only a session without an entry takes it; later
+    /// [`annotate`](Self::annotate) does.
+    #[must_use]
+    pub fn with_tag(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.given.tags.insert(key.into(), value.into());
+        self
+    }
+
+    /// The user says something, or answers the open question, and the model goes on.
+    pub fn reply<'a>(
+        &'a mut self,
+        engine: &Engine,
+        message: impl Into<Message>,
+    ) -> SessionCall<'a> {
+        SessionCall::new(self, engine, Operation::Reply, Some(message.into()))
+    }
+
+    /// Goes on: runs the calls that are ready and, if nothing waits, asks the model.
+    pub fn resume<'a>(&'a mut self, engine: &Engine) -> SessionCall<'a> {
+        SessionCall::new(self, engine, Operation::Resume, None)
+    }
+
+    /// Goes on for one turn.
+    pub fn step<'a>(&'a mut self, engine: &Engine) -> SessionCall<'a> {
+        SessionCall::new(self, engine, Operation::Step, None)
+    }
+
+    /// Tries again after a failure.
+    pub fn retry<'a>(&'a mut self, engine: &Engine) -> SessionCall<'a> {
+        SessionCall::new(self, engine, Operation::Retry, None)
+    }
+
+    /// A message for the model. It starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the message breaks the rules.
+    pub fn send(
+        &mut self,
+        message: impl Into<Message>,
+        delivery: Delivery,
+    ) -> Result<(), SessionError> {
+        self.input(Data::message_entry(message.into(), delivery), None)
+    }
+
+    /// As [`send`](Self::send); given again with the same id it is not a second message.
+    ///
+    /// # Errors
+    ///
+    /// Those of `send`; `input_id_reused` when the id was used for something else.
+    pub fn send_once(
+        &mut self,
+        id: InputId,
+        message: impl Into<Message>,
+        delivery: Delivery,
+    ) -> Result<(), SessionError> {
+        self.input(Data::message_entry(message.into(), delivery), Some(id))
+    }
+
+    /// Answers a question. It starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_call`, `wrong_wait`, `not_waiting`, or `already_answered` for another answer than before.
+    pub fn answer(
+        &mut self,
+        call: impl Into<CallRef>,
+        answer: impl Into<Content>,
+    ) -> Result<(), SessionError> {
+        let body = self.data.answer_entry(&call.into(), answer.into(), None)?;
+        self.input(body, None)
+    }
+
+    /// Gives the result of a call that waits for one. Text and parts are told as they are, any other value as compact
+    /// JSON. It starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_call`, `wrong_wait`, `not_waiting`, or `already_answered` for another result than before.
+    pub fn submit_tool_result(
+        &mut self,
+        call: impl Into<CallRef>,
+        result: impl Into<SubmittedResult>,
+    ) -> Result<(), SessionError> {
+        self.submit_tool_results([(call.into(), result.into())])
+    }
+
+    /// Gives the results of several calls: all of them, or none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`submit_tool_result`](Self::submit_tool_result).
+    pub fn submit_tool_results<C: Into<CallRef>, R: Into<SubmittedResult>>(
+        &mut self,
+        results: impl IntoIterator<Item = (C, R)>,
+    ) -> Result<(), SessionError> {
+        let mut bodies = Vec::new();
+        for (call, result) in results {
+            let content = result.into().0;
+            bodies.push(
+                self.data
+                    .result_entry(&call.into(), Outcome::Ok, content, None)?,
+            );
+        }
+        self.inputs(bodies, None)
+    }
+
+    /// Tells that a call failed outside. It starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`submit_tool_result`](Self::submit_tool_result).
+    pub fn submit_tool_error(
+        &mut self,
+        call: impl Into<CallRef>,
+        message: impl Into<String>,
+    ) -> Result<(), SessionError> {
+        let content = error_content(message);
+        let body = self
+            .data
+            .result_entry(&call.into(), Outcome::Failed, content, None)?;
+        self.input(body, None)
+    }
+
+    /// Agrees to a call. It runs at the next [`resume`](Self::resume).
+    ///
+    /// # Errors
+    ///
+    /// `unknown_call`, `wrong_wait`, `approval_mismatch`, `approval_expired`, or `already_decided` for another decision
+    /// than before.
+    pub fn approve(&mut self, approval: impl Into<ApprovalRef>) -> Result<(), SessionError> {
+        let body = self
+            .data
+            .decision_entry(&approval.into(), Decision::Approved, None)?;
+        self.input(body, None)
+    }
+
+    /// Agrees to a call with other arguments, which must fit the tool's schema.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`approve`](Self::approve); `invalid_arguments` with every fault.
+    pub fn approve_with(
+        &mut self,
+        engine: &Engine,
+        approval: impl Into<ApprovalRef>,
+        arguments: Map,
+    ) -> Result<(), SessionError> {
+        let decision = Decision::Edited(Edited { arguments });
+        let body = self.data.decision_entry(&approval.into(), decision, None)?;
+        checked_arguments(engine, &self.data, &body)?;
+        self.input(body, None)
+    }
+
+    /// Does not agree to a call; the model reads the reason.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`approve`](Self::approve).
+    pub fn deny(
+        &mut self,
+        approval: impl Into<ApprovalRef>,
+        reason: impl Into<String>,
+    ) -> Result<(), SessionError> {
+        let decision = Decision::Denied(Denied {
+            reason: reason.into(),
+        });
+        let body = self.data.decision_entry(&approval.into(), decision, None)?;
+        self.input(body, None)
+    }
+
+    /// Says that a call of unknown outcome did not happen: it runs at the next [`resume`](Self::resume), with the same
+    /// key.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_call`, or `wrong_wait` for a call that waits for something else.
+    pub fn rerun(&mut self, call: impl Into<CallRef>) -> Result<(), SessionError> {
+        let body = self.data.rerun_entry(&call.into(), None)?;
+        self.input(body, None)
+    }
+
+    /// Ends what goes on or waits. What was paid for is kept, and the conversation can be sent.
+    ///
+    /// # Errors
+    ///
+    /// None at present; a stored session's can fail.
+    pub fn cancel(&mut self, reason: impl Into<String>) -> Result<(), SessionError> {
+        let bodies = self.data.cancel_entries(reason, None);
+        if !bodies.is_empty() {
+            ValueJournal(&mut self.data).apply(&bodies, None)?;
+        }
+        Ok(())
+    }
+
+    /// Changes the caller's own facts; what is absent stays.
+    ///
+    /// # Errors
+    ///
+    /// When a tag breaks the rules.
+    pub fn annotate(&mut self, changed: Annotated) -> Result<(), SessionError> {
+        self.input(Data::annotation_entry(changed), None)
+    }
+
+    /// Closes the waits that are over by the machine's clock.
+    ///
+    /// # Errors
+    ///
+    /// None at present; a stored session's can fail.
+    pub fn expire(&mut self) -> Result<(), SessionError> {
+        let bodies = self.data.expired_entries(machine_time());
+        ValueJournal(&mut self.data).apply(&bodies, None)?;
+        Ok(())
+    }
+
+    /// The first entry, if there is none yet.
+    fn begin(&mut self) -> Result<(), SessionError> {
+        if self.data.uid().is_some() {
+            return Ok(());
+        }
+        let Given {
+            thread,
+            context,
+            metadata,
+            tags,
+        } = std::mem::take(&mut self.given);
+        let uid = SessionUid::from_bytes(random::bytes());
+        let body = Data::created(uid, thread, context, metadata, tags);
+        self.data.check_input(&body, machine_time())?;
+        ValueJournal(&mut self.data).apply(&[body], None)?;
+        Ok(())
+    }
+
+    fn input(&mut self, body: EntryBody, id: Option<InputId>) -> Result<(), SessionError> {
+        self.inputs(vec![body], id)
+    }
+
+    /// Takes all inputs or none.
+    fn inputs(&mut self, bodies: Vec<EntryBody>, id: Option<InputId>) -> Result<(), SessionError> {
+        let now = machine_time();
+        let mut fresh = Vec::with_capacity(bodies.len());
+        for body in bodies {
+            if let Some(id) = &id
+                && self.data.is_repeated(id, &body)?
+            {
+                continue;
+            }
+            if self.data.check_input(&body, now)? == Input::New {
+                fresh.push(body);
+            }
+        }
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        self.begin()?;
+        ValueJournal(&mut self.data).apply(&fresh, id.as_ref())?;
+        Ok(())
+    }
+}
+
+/// A result from outside: text or parts as they are, any other value as compact JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubmittedResult(pub(crate) Content);
+
+impl From<&str> for SubmittedResult {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<String> for SubmittedResult {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<Content> for SubmittedResult {
+    fn from(content: Content) -> Self {
+        Self(content)
+    }
+}
+
+impl From<serde_json::Value> for SubmittedResult {
+    fn from(value: serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::String(text) => Self(text.into()),
+            value => Self(value.to_string().into()),
+        }
+    }
+}
+
+/// What the model is told of a failure from outside.
+pub(crate) fn error_content(message: impl Into<String>) -> Content {
+    CallFailure::new(FailureReason::Reported, message)
+        .to_content()
+        .into()
+}
+
+impl<'a> Target<'a> for &'a mut Session {
+    fn drive(
+        self: Box<Self>,
+        engine: Engine,
+        orders: Orders,
+        cancel: Option<CancelToken>,
+        mut queue: Queue,
+    ) -> BoxFuture<'a, Result<ChatResult, SessionError>> {
+        Box::pin(async move {
+            let session = *self;
+            if session.data.uid().is_none() {
+                // Refused operations leave no trace, the first entry included.
+                let mut copy = session.clone();
+                copy.begin()?;
+                copy.data.check_drive(orders.op)?;
+                *session = copy;
+            }
+            let mut journal = ValueJournal(&mut session.data);
+            let drive = Drive {
+                journal: &mut journal,
+                sink: &mut queue,
+                engine: &engine,
+                orders,
+                signals: Signals {
+                    cancel,
+                    ..Signals::default()
+                },
+            };
+            match drive.run().await? {
+                super::driver::Outcome::Result(result) => Ok(result),
+                super::driver::Outcome::Left => Ok(journal.session().waiting_result()),
+            }
+        })
+    }
+}
