@@ -138,3 +138,24 @@ impl Message {
         self.content.iter().filter_map(Part::as_text).collect()
     }
 }
+
+impl From<&str> for Message {
+    /// The person says this.
+    fn from(text: &str) -> Self {
+        Self::user(text)
+    }
+}
+
+impl From<String> for Message {
+    /// The person says this.
+    fn from(text: String) -> Self {
+        Self::user(text)
+    }
+}
+
+impl From<Content> for Message {
+    /// The person says this.
+    fn from(content: Content) -> Self {
+        Self::user(content)
+    }
+}

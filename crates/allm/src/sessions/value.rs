@@ -33,11 +33,11 @@ use crate::random;
 /// use allm::{Engine, Fake, Session, SessionStatus};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-/// let fake = Fake::new().text("Hello!").text("You are welcome.");
+/// let fake = Fake::new().reply("Hello!").reply("You are welcome.");
 /// let engine = Engine::builder().provider(fake).model("fake:any").build()?;
 /// let mut session = Session::new("order-42")?;
 /// let result = session.reply(&engine, "Hi").await?;
-/// assert_eq!(result.text(), "Hello!");
+/// assert_eq!(result.text().as_deref(), Some("Hello!"));
 ///
 /// let saved = allm::json::to_vec(&session)?;
 /// let mut session: Session = allm::json::from_slice(&saved)?;
