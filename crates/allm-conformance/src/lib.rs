@@ -81,6 +81,7 @@ pub mod encoder;
 pub mod executor;
 mod finding;
 mod report;
+pub mod store;
 mod wait;
 
 pub use finding::CannotExpress;
