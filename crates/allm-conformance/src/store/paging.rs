@@ -221,7 +221,7 @@ async fn forged_cursor(place: Place<'_>) -> Checked {
 
 async fn cursor_of_another_filter(place: Place<'_>) -> Checked {
     let store = &**place.store();
-    for name in ["a", "ab", "b"] {
+    for name in ["a", "ab", "abc", "b"] {
         Known::created(store, name).await?;
     }
     let new = SessionFilter::new;
