@@ -80,12 +80,7 @@
 //!
 //! # A store
 //!
-//! A closure that makes stores over empty data; [`store`] shows one.
-//!
-//! ```ignore
-//! let fresh = || async { Fresh::new(Arc::new(MyStore::in_memory())) };
-//! store::check(&fresh).await.assert();
-//! ```
+//! A subject is a closure that makes stores over empty data; the module [`store`] shows one.
 
 pub mod adapter;
 pub mod encoder;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use allm_core::{
-    BoxFuture, Entry, EntryClass, Fence, Lease, Link, LoadFrom, SessionId, SessionStore,
-    StoreError, StoreReason, Takeover, Version,
+    BoxFuture, Entry, EntryClass, Fence, Lease, Link, LoadFrom, PageRequest, SessionFilter,
+    SessionId, SessionStore, StoreError, StoreReason, Takeover, Version,
 };
 
 use super::Look;
@@ -13,6 +13,7 @@ use super::bench::{Wanted, append_id, holder, idle};
 use super::place::Place;
 use super::session::{Known, LONG, follow};
 use crate::finding::{Checked, Finding, Rule, expect, expect_eq};
+use crate::wait::give_way;
 
 pub(super) const RULES: &[(Rule, Look)] = &[
     (
@@ -38,6 +39,14 @@ pub(super) const RULES: &[(Rule, Look)] = &[
             behaviour: "of fifty writers that read and append again on a conflict none loses its entry",
         },
         |place| Box::pin(many_appenders(place)),
+    ),
+    (
+        Rule {
+            name: "read_at_one_instant",
+            contract: "S109, SessionStore",
+            behaviour: "what is read while somebody writes is the session as of one instant: whole appends, and their head",
+        },
+        |place| Box::pin(read_at_one_instant(place)),
     ),
     (
         Rule {
@@ -130,6 +139,8 @@ async fn insist(store: &dyn SessionStore, id: &SessionId, text: &str) -> Checked
         let link = loaded.entries.last().map(Entry::link);
         let link = link.ok_or_else(|| Finding::failed("its entries", "none"))?;
         let entries = [follow(&link, EntryClass::Input, text.as_bytes().to_vec())?];
+        // With a store that answers at once nobody would ever meet a conflict.
+        give_way().await;
         let append = append_id(&format!("{text} {number}"));
         let at = loaded.head.position();
         match store.append(&at, None, append, &entries, &idle()).await {
@@ -161,6 +172,56 @@ async fn many_appenders(place: Place<'_>) -> Checked {
     let texts: BTreeSet<_> = loaded.entries.iter().map(|entry| &entry.bytes).collect();
     let (entries, different) = (loaded.entries.len(), texts.len());
     expect_eq(&(entries, different), &(WRITERS + 1, WRITERS + 1))
+}
+
+/// How many entries go together.
+const BATCH: u64 = 5;
+
+async fn write_batches(store: &dyn SessionStore, mut known: Known) -> Checked {
+    for _ in 0..30 {
+        let texts = ["1", "2", "3", "4", "5"];
+        let entries = known.next(EntryClass::Input, &texts)?;
+        known.append(store, None, &entries).await?;
+        give_way().await;
+    }
+    Ok(())
+}
+
+async fn read_batches(store: &dyn SessionStore, id: &SessionId) -> Checked {
+    let whole = |version: Version| {
+        expect(version.0 % BATCH == 1, "whole appends", || {
+            format!("version {version}")
+        })
+    };
+    for _ in 0..40 {
+        let loaded = store.load(id, LoadFrom::After(Version(0))).await;
+        let loaded = loaded.wanted("the session can be loaded")?;
+        let verified = loaded.verify(&Link::START);
+        whole(verified.wanted("entries and head agree")?.version)?;
+        let found = store
+            .list(&SessionFilter::new(), PageRequest::default())
+            .await;
+        for head in found.wanted("a page of the listing")?.items {
+            whole(head.version)?;
+        }
+        give_way().await;
+    }
+    Ok(())
+}
+
+async fn read_at_one_instant(place: Place<'_>) -> Checked {
+    let store = place.store();
+    let known = Known::created(&**store, "a").await?;
+    let mut work: Vec<BoxFuture<'static, Checked>> = Vec::new();
+    for _ in 0..4 {
+        let (store, id) = (Arc::clone(store), known.head.id.clone());
+        work.push(Box::pin(async move { read_batches(&*store, &id).await }));
+    }
+    let writer = Arc::clone(store);
+    work.push(Box::pin(
+        async move { write_batches(&*writer, known).await },
+    ));
+    place.together(work).await?.into_iter().collect()
 }
 
 fn acquirers(

@@ -44,6 +44,7 @@ async fn s112_loads() {
             "load_all",
             "exact_bytes",
             "many_appenders",
+            "read_at_one_instant",
             "raced_elsewhere"
         ]
     );

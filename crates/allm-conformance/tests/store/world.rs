@@ -69,6 +69,18 @@ async fn s107_races() {
 }
 
 #[tokio::test]
+async fn reads_of_two_instants() {
+    let old_head = raced(|right, ask| match (right.ask(&ask), &right.early) {
+        (Ok(Answer::Loaded(loaded)), Some(early)) => Ok(Answer::Loaded(Loaded {
+            head: early.clone(),
+            ..loaded
+        })),
+        (answer, _) => answer,
+    });
+    assert_eq!(old_head.await, ["read_at_one_instant"]);
+}
+
+#[tokio::test]
 async fn entries_that_are_lost() {
     let few = broken(|right, ask| match right.ask(&ask) {
         Ok(Answer::Loaded(mut loaded)) => {
@@ -78,7 +90,7 @@ async fn entries_that_are_lost() {
         }
         answer => answer,
     });
-    assert_eq!(few.await, ["many_appenders"]);
+    assert_eq!(few.await, ["many_appenders", "read_at_one_instant"]);
 }
 
 #[tokio::test]
@@ -91,6 +103,7 @@ async fn work_at_the_wrong_time() {
             "progress_needs_a_fence",
             "append_form",
             "too_large",
+            "read_at_one_instant",
             "dropped"
         ]
     );

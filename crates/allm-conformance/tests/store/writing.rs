@@ -132,7 +132,7 @@ async fn s110_append_ids() {
             let (id, number) = last.entry(append.at.uid).or_insert((append.id, 0));
             if *id != append.id {
                 *id = append.id;
-                *number += 1;
+                *number = number.wrapping_add(1);
             }
             append.id = changed(append.id, *number);
         }
