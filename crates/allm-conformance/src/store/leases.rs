@@ -9,7 +9,7 @@ use super::bench::{Located, Wanted, holder, id, refused};
 use super::listing::listed;
 use super::place::Place;
 use super::session::{Known, LONG};
-use crate::finding::{Checked, Finding, Rule, expect, expect_eq};
+use crate::finding::{Checked, Rule, expect, expect_eq};
 
 pub(super) const RULES: &[(Rule, Look)] = &[
     (
@@ -289,6 +289,6 @@ async fn release_lost(place: Place<'_>) -> Checked {
     let second = known.taken_over(store, "one").await?;
     store.release(first).await.wanted("Ok, though it is lost")?;
     shown(&place, &known, Some(&second)).await?;
-    let renewed: Result<_, Finding> = store.renew(&second).await.wanted("it is still held");
-    renewed.map(|_| ())
+    let renewed = store.renew(&second).await;
+    renewed.wanted("it is still held").map(|_| ())
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use allm_core::{
-    AppendId, DeleteIf, Entry, EntryClass, SessionId, SessionUid, StoreError, StoreReason, Version,
+    AppendId, DeleteIf, Entry, EntryClass, Hash, Link, SessionUid, StoreError, StoreReason,
+    Timestamp,
 };
 
 use super::faulty::{Answer, Append, Ask, broken, changed, error, remembering};
@@ -218,16 +219,13 @@ async fn the_order_of_errors() {
     let session_first = broken(|right, ask| match &ask {
         Ask::Append(append) if right.head(&append.at.id).is_none() => {
             let mut right_form = append.clone();
-            right_form.entries = vec![Entry {
-                version: append.at.version.next(),
-                class: EntryClass::Input,
-                bytes: "x".into(),
-                ..append
-                    .entries
-                    .first()
-                    .cloned()
-                    .unwrap_or_else(|| entry(right))
-            }];
+            let link = Link {
+                version: append.at.version,
+                chain: Hash::ZERO,
+            };
+            let time = Timestamp::from_millis(0).unwrap();
+            let entry = Entry::following(&link, EntryClass::Input, time, "x".into());
+            right_form.entries = vec![entry];
             right.ask(&Ask::Append(right_form))
         }
         _ => right.ask(&ask),
@@ -269,17 +267,4 @@ async fn the_order_of_errors() {
         (_, answer) => answer,
     });
     assert_eq!(version_first.await, ["fence_before_version"]);
-}
-
-/// Some entry; what it is does not matter.
-fn entry(right: &super::faulty::Right) -> Entry {
-    let id: Vec<SessionId> = right.heads().into_iter().map(|head| head.id).collect();
-    let entries = id.first().map(|id| right.entries(id)).unwrap_or_default();
-    entries.into_iter().next().unwrap_or_else(|| Entry {
-        version: Version(1),
-        class: EntryClass::Input,
-        at: allm_core::Timestamp::from_millis(0).unwrap(),
-        bytes: "x".into(),
-        chain: allm_core::Hash::ZERO,
-    })
 }
