@@ -131,7 +131,8 @@ async fn dropped_append(store: &dyn SessionStore, polls: usize) -> Checked {
     let entries = before.next(EntryClass::Input, &["1", "2", "3", "4", "5"])?;
     let mut after = before.clone();
     after.note(&entries, &idle());
-    let (at, append, head) = (before.at(), append_id("dropped"), idle());
+    let append = append_id(&format!("dropped {polls}"));
+    let (at, head) = (before.at(), idle());
     dropped_after(store.append(&at, None, append, &entries, &head), polls).await;
     let loaded = before.load(store, LoadFrom::After(Version(0))).await?;
     if loaded.head.version == before.version() {

@@ -94,8 +94,9 @@ async fn two_appends(place: Place<'_>) -> Checked {
         for name in ["one", "two"] {
             let (store, known) = (Arc::clone(store), known.clone());
             let entries = known.next(EntryClass::Input, &[name, "and more"])?;
+            let append = append_id(&format!("{name} {round}"));
             work.push(Box::pin(async move {
-                let answer = known.try_append(&*store, None, append_id(name), &entries);
+                let answer = known.try_append(&*store, None, append, &entries);
                 answer.await.map(|_| entries)
             }));
         }
