@@ -2,14 +2,16 @@
 //!
 //! allm asks its users to bring what it does not have: an [`Adapter`](allm_core::Adapter) for another provider, a
 //! [`ToolExecutor`](allm_core::ToolExecutor) that runs tools elsewhere, a
-//! [`ToolResultEncoder`](allm_core::ToolResultEncoder) that shows results differently. Each has to keep rules, and the
-//! rest of the library trusts that it does. A kit looks at all of them: build a subject, run the kit, assert.
+//! [`ToolResultEncoder`](allm_core::ToolResultEncoder) that shows results differently, a
+//! [`SessionStore`](allm_core::SessionStore) over another database. Each has to keep rules, and the rest of the library
+//! trusts that it does. A kit looks at all of them: build a subject, run the kit, assert.
 //!
 //! | who writes | calls |
 //! |---|---|
 //! | an adapter | [`adapter::check`] |
 //! | an executor | [`executor::check`] |
 //! | an encoder | [`encoder::check`], [`encoder::check_json`] |
+//! | a store | [`store::check`] |
 //!
 //! The kits need no runtime of their own and run in that of the caller's test. They sleep for nothing: what should come
 //! is waited for, with a limit. A test with a paused clock gives the kit that clock.
@@ -75,12 +77,17 @@
 //! println!("{report}"); // what was skipped, and why
 //! # });
 //! ```
+//!
+//! # A store
+//!
+//! A subject is a closure that makes stores over empty data; the module [`store`] shows one.
 
 pub mod adapter;
 pub mod encoder;
 pub mod executor;
 mod finding;
 mod report;
+pub mod store;
 mod wait;
 
 pub use finding::CannotExpress;

@@ -1,0 +1,269 @@
+//! Stores that go wrong about snapshots, trimming and deletion.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use allm_core::{
+    AppendId, DeleteIf, LoadFrom, SessionId, SessionUid, Snapshot, StoreError, StoreReason, Version,
+};
+
+use super::faulty::{Answer, Ask, broken, changed, error, remembering};
+
+#[tokio::test]
+async fn snapshots() {
+    let one_more = broken(|right, ask| match (&ask, right.ask(&ask)) {
+        (Ask::Load(id, LoadFrom::Snapshot), Ok(Answer::Loaded(mut loaded))) => {
+            if let Some(snapshot) = &loaded.snapshot
+                && let Some(entry) = right
+                    .entries(id)
+                    .into_iter()
+                    .find(|entry| entry.version == snapshot.version)
+            {
+                loaded.entries.insert(0, entry);
+            }
+            Ok(Answer::Loaded(loaded))
+        }
+        (_, answer) => answer,
+    });
+    assert_eq!(
+        one_more.await,
+        [
+            "exact_bytes",
+            "large_content",
+            "shared_content",
+            "snapshot",
+            "newest_snapshot",
+            "kept",
+            "seen_elsewhere"
+        ]
+    );
+    type Last = BTreeMap<SessionId, Snapshot>;
+    let latest = remembering(|last: &mut Last, right, ask| {
+        let answer = right.ask(&ask);
+        match (&ask, answer) {
+            (Ask::PutSnapshot(at, snapshot), Ok(done)) => {
+                last.insert(at.id.clone(), snapshot.clone());
+                Ok(done)
+            }
+            (Ask::Load(id, LoadFrom::Snapshot), Ok(Answer::Loaded(mut loaded))) => {
+                if let Some(snapshot) = last.get(id)
+                    && loaded.snapshot.is_some()
+                {
+                    loaded.entries = right.entries(id);
+                    loaded
+                        .entries
+                        .retain(|entry| entry.version > snapshot.version);
+                    loaded.snapshot = Some(snapshot.clone());
+                }
+                Ok(Answer::Loaded(loaded))
+            }
+            (_, answer) => answer,
+        }
+    });
+    assert_eq!(latest.await, ["newest_snapshot"]);
+    let unasked = broken(|right, ask| match (&ask, right.ask(&ask)) {
+        (Ask::Load(id, LoadFrom::After(after)), Ok(Answer::Loaded(mut loaded)))
+            if *after > Version(0) && loaded.snapshot.is_none() =>
+        {
+            loaded.snapshot = right.snapshot(id);
+            Ok(Answer::Loaded(loaded))
+        }
+        (_, answer) => answer,
+    });
+    assert_eq!(
+        unasked.await,
+        ["snapshot_not_asked_for", "trim", "load_trimmed"]
+    );
+    let unfit = broken(|right, ask| match (&ask, right.ask(&ask)) {
+        (Ask::PutSnapshot(..), Err(old)) if old.reason == StoreReason::Refused => Ok(Answer::Done),
+        (_, answer) => answer,
+    });
+    assert_eq!(unfit.await, ["snapshot_fits"]);
+    let unknown = broken(|right, ask| match (&ask, right.ask(&ask)) {
+        (Ask::PutSnapshot(..), Err(old)) if old.reason == StoreReason::NotFound => Ok(Answer::Done),
+        (_, answer) => answer,
+    });
+    assert_eq!(unknown.await, ["snapshot_unknown"]);
+}
+
+#[tokio::test]
+async fn s172_trims() {
+    let one_more = broken(|right, ask| match &ask {
+        Ask::Trim(at, before) => {
+            let answer = right.ask(&ask);
+            if answer.is_ok() {
+                let _ = right.ask(&Ask::Trim(at.clone(), before.next()));
+            }
+            answer
+        }
+        _ => right.ask(&ask),
+    });
+    assert_eq!(one_more.await, ["trim", "load_trimmed"]);
+    let as_if_whole = broken(|right, ask| match (&ask, right.ask(&ask)) {
+        (Ask::Load(_, LoadFrom::After(_)), Ok(Answer::Loaded(mut loaded))) => {
+            loaded.snapshot = None;
+            Ok(Answer::Loaded(loaded))
+        }
+        (_, answer) => answer,
+    });
+    assert_eq!(as_if_whole.await, ["load_trimmed", "dropped"]);
+    let uncovered = broken(|right, ask| match (&ask, right.ask(&ask)) {
+        (Ask::Trim(..), Err(old)) if old.reason == StoreReason::Refused => Ok(Answer::Done),
+        (_, answer) => answer,
+    });
+    assert_eq!(uncovered.await, ["trim_needs_a_snapshot"]);
+    let snapshot_first = broken(|right, ask| match (&ask, right.ask(&ask)) {
+        (Ask::Trim(at, _), Err(old)) if old.reason == StoreReason::Conflict => {
+            match right.snapshot(&at.id) {
+                Some(_) => Err(old),
+                None => Err(error(StoreReason::Refused)),
+            }
+        }
+        (_, answer) => answer,
+    });
+    assert_eq!(snapshot_first.await, ["trim_elsewhere"]);
+    type Trims = BTreeMap<SessionId, u8>;
+    let forgetful = remembering(|trims: &mut Trims, right, mut ask| {
+        match &mut ask {
+            Ask::Trim(at, _) => *trims.entry(at.id.clone()).or_default() += 1,
+            Ask::Append(append) => {
+                let number = trims.get(&append.at.id).copied().unwrap_or(0);
+                append.id = changed(append.id, number);
+            }
+            _ => {}
+        }
+        right.ask(&ask)
+    });
+    assert_eq!(forgetful.await, ["trimmed_append_ids"]);
+}
+
+#[tokio::test]
+async fn s169_s170_deletions() {
+    let told = remembering(|deleted: &mut BTreeSet<SessionId>, right, ask| {
+        if let Ask::Delete(id, _) = &ask {
+            deleted.insert(id.clone());
+        }
+        match (&ask, right.ask(&ask)) {
+            (Ask::Acquire(id, ..), Err(_)) if right.head(id).is_none() && deleted.contains(id) => {
+                Err(error(StoreReason::Gone))
+            }
+            (_, answer) => answer,
+        }
+    });
+    assert_eq!(told.await, ["delete"]);
+    let easy = broken(|right, ask| match (&ask, right.ask(&ask)) {
+        (Ask::Delete(..), Err(old)) if old.reason == StoreReason::NotFound => Ok(Answer::Done),
+        (_, answer) => answer,
+    });
+    assert_eq!(easy.await, ["delete_unknown"]);
+    let any_version = broken(|right, mut ask| {
+        if let Ask::Delete(_, condition @ DeleteIf::Version(_)) = &mut ask {
+            *condition = DeleteIf::Any;
+        }
+        right.ask(&ask)
+    });
+    assert_eq!(any_version.await, ["delete_version"]);
+    let lease_first = broken(|right, ask| match &ask {
+        Ask::Delete(id, DeleteIf::Version(_)) => match right.head(id).and_then(|head| head.lease) {
+            Some(held) => Err(StoreError::lease_held(held)),
+            None => right.ask(&ask),
+        },
+        _ => right.ask(&ask),
+    });
+    assert_eq!(lease_first.await, ["delete_version"]);
+    let forcing = broken(|right, mut ask| {
+        if let Ask::Delete(_, condition @ DeleteIf::Any) = &mut ask {
+            *condition = DeleteIf::Force;
+        }
+        right.ask(&ask)
+    });
+    assert_eq!(forcing.await, ["delete_leased"]);
+}
+
+#[tokio::test]
+async fn s132_s169_tombstones() {
+    let none = broken(|right, ask| match (&ask, right.ask(&ask)) {
+        (_, Err(old)) if old.reason == StoreReason::Gone => {
+            match ask.id().and_then(|id| right.head(id)) {
+                Some(_) => Err(old),
+                None => Err(error(StoreReason::NotFound)),
+            }
+        }
+        (_, answer) => answer,
+    });
+    assert_eq!(
+        none.await,
+        [
+            "gone_before_the_rest",
+            "gone",
+            "gone_for_thirty_days",
+            "survives_a_restart"
+        ]
+    );
+    type Times = BTreeMap<SessionUid, i64>;
+    let a_week = remembering(|times: &mut Times, right, ask| {
+        if let Ask::Delete(id, _) = &ask
+            && let Some(head) = right.head(id)
+        {
+            times.insert(head.uid, right.now());
+        }
+        match (&ask, right.ask(&ask)) {
+            (Ask::Append(append), Err(old)) if old.reason == StoreReason::Gone => {
+                let time = times.get(&append.at.uid).copied().unwrap_or(0);
+                if right.now() - time > 7 * 86_400_000 {
+                    return Err(error(StoreReason::NotFound));
+                }
+                Err(old)
+            }
+            (_, answer) => answer,
+        }
+    });
+    assert_eq!(a_week.await, ["gone_for_thirty_days"]);
+    let by_id = broken(|right, mut ask| {
+        if let Ask::Append(append) = &mut ask
+            && let Some(head) = right.head(&append.at.id)
+        {
+            append.at.uid = head.uid;
+        }
+        right.ask(&ask)
+    });
+    assert_eq!(by_id.await, ["gone_though_created_again"]);
+    type Appends = BTreeMap<(SessionId, AppendId), (SessionUid, Version)>;
+    let remembered = remembering(|appends: &mut Appends, right, ask| {
+        let Ask::Append(append) = &ask else {
+            return right.ask(&ask);
+        };
+        let key = (append.at.id.clone(), append.id);
+        let present = right.head(&append.at.id).map(|head| head.uid);
+        match appends.get(&key) {
+            Some((uid, version)) if *uid != append.at.uid && present == Some(append.at.uid) => {
+                return Ok(Answer::Version(*version));
+            }
+            _ => {}
+        }
+        let answer = right.ask(&ask);
+        if let Ok(Answer::Version(version)) = &answer {
+            appends.insert(key, (append.at.uid, *version));
+        }
+        answer
+    });
+    assert_eq!(remembered.await, ["created_again"]);
+}
+
+#[tokio::test]
+async fn nothing_goes_by_itself() {
+    type Times = BTreeMap<SessionId, i64>;
+    let a_year = remembering(|times: &mut Times, right, ask| {
+        let now = right.now();
+        if let Ask::Create(new) = &ask {
+            times.insert(new.id.clone(), now);
+        }
+        let old = times
+            .iter()
+            .filter(|(_, time)| now - **time > 365 * 86_400_000);
+        for (id, _) in old {
+            let _ = right.ask(&Ask::Delete(id.clone(), DeleteIf::Force));
+        }
+        right.ask(&ask)
+    });
+    assert_eq!(a_year.await, ["kept"]);
+}
