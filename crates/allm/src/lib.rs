@@ -131,7 +131,10 @@ pub use providers::openai::{Api, OpenAi};
 #[cfg(feature = "http")]
 pub use record::{CassetteError, CassetteReason, Chunking, Pace, Recorder, Replay};
 pub use response_format::response_format;
-pub use sessions::{Session, SessionCall, SessionStream, SubmittedResult};
+pub use sessions::{
+    Beginning, DurableSession, Session, SessionCall, SessionStream, Sessions, SessionsOptions,
+    SubmittedResult,
+};
 pub use tools::{
     ApprovalAnswer, ApprovalRequest, BatchHalt, Decide, DefaultExecutor, ErrorDecision,
     OnToolError, OnUnknownOutcome, ToolBatch, ToolEvents, ToolRunOptions, run_tool_calls,

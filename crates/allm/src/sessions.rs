@@ -5,10 +5,16 @@
 
 mod call;
 mod driver;
+mod durable;
 mod emit;
 mod journal;
+mod lease;
+mod registry;
+mod store_journal;
 mod value;
 
 pub use call::SessionCall;
+pub use durable::DurableSession;
 pub use emit::SessionStream;
+pub use registry::{Beginning, Sessions, SessionsOptions};
 pub use value::{Session, SubmittedResult};

@@ -108,7 +108,7 @@ async fn a_question_an_approval_and_a_manual_call() {
             count.fetch_add(1, Ordering::SeqCst);
             async move { Ok::<_, std::fmt::Error>(value) }
         });
-    let ask = tool("ask").handler(|_: Value| async { ToolReply::ask_user("Sure?") });
+    let ask = tool("ask").handler(|_: Value| async { ToolReply::ask("Sure?") });
     let engine = engine(
         &fake,
         vec![

@@ -1,0 +1,628 @@
+//! A session in a store.
+
+use std::ops::Deref;
+
+use allm_core::session::{
+    Annotated, Append, ApprovalRef, CallRef, Decision, Delivery, Denied, Edited, EntryBody, Input,
+    Operation, Outcome, Session as Data,
+};
+use allm_core::{
+    AppendId, BoxFuture, CancelToken, ChatResult, Content, Event, InputId, Map, Message,
+    SessionError, SessionReason, StoreReason, Takeover, Timestamp, Version,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::call::{SessionCall, Target};
+use super::driver::{Drive, Orders, Outcome as Driven, Signals, checked_arguments};
+use super::emit::{Queue, Sink};
+use super::journal::Journal as _;
+use super::registry::{Noted, Sessions, Taken};
+use super::store_journal::View;
+use super::value::{SubmittedResult, error_content};
+use crate::engine::Engine;
+use crate::random;
+
+/// A session in a store, as it stood when it was last looked at. What happens to it is durable before anyone is told.
+///
+/// Everything that can be read from it is a method of [`session::Session`](crate::session::Session), to which it
+/// dereferences. It holds no lease: a driving operation takes one and gives it back.
+#[derive(Debug)]
+pub struct DurableSession {
+    sessions: Sessions,
+    view: View,
+    /// The name of the next input.
+    input_id: Option<InputId>,
+    /// Who gives the next inputs; recorded, not verified.
+    by: Option<String>,
+}
+
+impl Deref for DurableSession {
+    type Target = Data;
+
+    fn deref(&self) -> &Data {
+        &self.view.data
+    }
+}
+
+/// How often an input is tried again when others write at the same time.
+const TRIES: u32 = 16;
+
+impl DurableSession {
+    pub(crate) fn new(sessions: Sessions, view: View) -> Self {
+        Self {
+            sessions,
+            view,
+            input_id: None,
+            by: None,
+        }
+    }
+
+    /// The sessions that it belongs to.
+    #[must_use]
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// Looks at the store again.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Sessions::open`]; `lost_ownership` when it was deleted.
+    pub async fn reload(&mut self) -> Result<(), SessionError> {
+        self.view.refresh(&**self.sessions.store()).await?;
+        Ok(())
+    }
+
+    /// Names the next input, so that giving it again is not a second one.
+    #[must_use]
+    pub fn with_input_id(mut self, id: InputId) -> Self {
+        self.input_id = Some(id);
+        self
+    }
+
+    /// Names the next input of `answer`, `send` and the like, so that giving it again is not a second one.
+    pub fn name_input(&mut self, id: InputId) -> &mut Self {
+        self.input_id = Some(id);
+        self
+    }
+
+    /// Who gives the inputs from now on; recorded, not verified.
+    pub fn set_author(&mut self, by: impl Into<String>) {
+        self.by = Some(by.into());
+    }
+
+    /// The user says something, or answers the open question, and the model goes on.
+    pub fn reply<'a>(
+        &'a mut self,
+        engine: &Engine,
+        message: impl Into<Message>,
+    ) -> SessionCall<'a> {
+        SessionCall::new(self, engine, Operation::Reply, Some(message.into()))
+    }
+
+    /// Goes on: runs the calls that are ready and, if nothing waits, asks the model. A run that a crash left unfinished
+    /// goes on where it stands.
+    pub fn resume<'a>(&'a mut self, engine: &Engine) -> SessionCall<'a> {
+        SessionCall::new(self, engine, Operation::Resume, None)
+    }
+
+    /// Goes on for one turn.
+    pub fn step<'a>(&'a mut self, engine: &Engine) -> SessionCall<'a> {
+        SessionCall::new(self, engine, Operation::Step, None)
+    }
+
+    /// Tries again after a failure.
+    pub fn retry<'a>(&'a mut self, engine: &Engine) -> SessionCall<'a> {
+        SessionCall::new(self, engine, Operation::Retry, None)
+    }
+
+    /// A message for the model. It starts nothing; whoever drives the session delivers it.
+    ///
+    /// # Errors
+    ///
+    /// When the message breaks the rules; what the store cannot do.
+    pub async fn send(
+        &mut self,
+        message: impl Into<Message>,
+        delivery: Delivery,
+    ) -> Result<(), SessionError> {
+        let body = Data::message_entry(message.into(), delivery);
+        self.input(move |_| Ok(vec![body.clone()])).await
+    }
+
+    /// Answers a question. It starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_call`, `wrong_wait`, `not_waiting`, or `already_answered` for another answer than before; what the store
+    /// cannot do.
+    pub async fn answer(
+        &mut self,
+        call: impl Into<CallRef>,
+        answer: impl Into<Content>,
+    ) -> Result<(), SessionError> {
+        let call = self.named(call.into())?;
+        let (answer, by) = (answer.into(), self.by.clone());
+        self.input(move |data| {
+            Ok(vec![data.answer_entry(
+                &call,
+                answer.clone(),
+                by.clone(),
+            )?])
+        })
+        .await
+    }
+
+    /// Gives the result of a call that waits for one. Text and parts are told as they are, any other value as compact
+    /// JSON. It starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_call`, `wrong_wait`, `not_waiting`, or `already_answered` for another result than before; what the store
+    /// cannot do.
+    pub async fn submit_tool_result(
+        &mut self,
+        call: impl Into<CallRef>,
+        result: impl Into<SubmittedResult>,
+    ) -> Result<(), SessionError> {
+        self.submit_tool_results([(call.into(), result.into())])
+            .await
+    }
+
+    /// Gives the results of several calls: all of them, or none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`submit_tool_result`](Self::submit_tool_result).
+    pub async fn submit_tool_results<C: Into<CallRef>, R: Into<SubmittedResult>>(
+        &mut self,
+        results: impl IntoIterator<Item = (C, R)>,
+    ) -> Result<(), SessionError> {
+        let mut given = Vec::new();
+        for (call, result) in results {
+            given.push((self.named(call.into())?, result.into().0));
+        }
+        let by = self.by.clone();
+        self.input(move |data| {
+            let entry = |(call, content): &(CallRef, Content)| {
+                data.result_entry(call, Outcome::Ok, content.clone(), by.clone())
+            };
+            given.iter().map(entry).collect()
+        })
+        .await
+    }
+
+    /// Tells that a call failed outside. It starts nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`submit_tool_result`](Self::submit_tool_result).
+    pub async fn submit_tool_error(
+        &mut self,
+        call: impl Into<CallRef>,
+        message: impl Into<String>,
+    ) -> Result<(), SessionError> {
+        let call = self.named(call.into())?;
+        let (content, by) = (error_content(message), self.by.clone());
+        self.input(move |data| {
+            let failed = Outcome::Failed;
+            Ok(vec![data.result_entry(
+                &call,
+                failed,
+                content.clone(),
+                by.clone(),
+            )?])
+        })
+        .await
+    }
+
+    /// Agrees to a call. It runs at the next [`resume`](Self::resume), or at once if somebody drives the turn.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_call`, `wrong_wait`, `approval_mismatch`, `approval_expired`, or `already_decided` for another decision
+    /// than before; what the store cannot do.
+    pub async fn approve(&mut self, approval: impl Into<ApprovalRef>) -> Result<(), SessionError> {
+        self.decide(approval.into(), Decision::Approved, None).await
+    }
+
+    /// Agrees to a call with other arguments, which must fit the tool's schema.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`approve`](Self::approve); `invalid_arguments` with every fault.
+    pub async fn approve_with(
+        &mut self,
+        engine: &Engine,
+        approval: impl Into<ApprovalRef>,
+        arguments: Map,
+    ) -> Result<(), SessionError> {
+        let decision = Decision::Edited(Edited { arguments });
+        self.decide(approval.into(), decision, Some(engine)).await
+    }
+
+    /// Does not agree to a call; the model reads the reason.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`approve`](Self::approve).
+    pub async fn deny(
+        &mut self,
+        approval: impl Into<ApprovalRef>,
+        reason: impl Into<String>,
+    ) -> Result<(), SessionError> {
+        let decision = Decision::Denied(Denied {
+            reason: reason.into(),
+        });
+        self.decide(approval.into(), decision, None).await
+    }
+
+    async fn decide(
+        &mut self,
+        approval: ApprovalRef,
+        decision: Decision,
+        engine: Option<&Engine>,
+    ) -> Result<(), SessionError> {
+        // What the person saw is what stands in this view, not what somebody made of it since.
+        let seen = self
+            .view
+            .data
+            .decision_entry(&approval, decision, self.by.clone())?;
+        if let Some(engine) = engine {
+            checked_arguments(engine, &self.view.data, &seen)?;
+        }
+        self.input(move |_| Ok(vec![seen.clone()])).await
+    }
+
+    /// Says that a call of unknown outcome did not happen: it runs at the next [`resume`](Self::resume), with the same
+    /// key.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_call`, or `wrong_wait` for a call that waits for something else; what the store cannot do.
+    pub async fn rerun(&mut self, call: impl Into<CallRef>) -> Result<(), SessionError> {
+        let call = self.named(call.into())?;
+        let by = self.by.clone();
+        self.input(move |data| Ok(vec![data.rerun_entry(&call, by.clone())?]))
+            .await
+    }
+
+    /// Changes the caller's own facts; what is absent stays.
+    ///
+    /// # Errors
+    ///
+    /// When a tag breaks the rules; what the store cannot do.
+    pub async fn annotate(&mut self, changed: Annotated) -> Result<(), SessionError> {
+        let body = Data::annotation_entry(changed);
+        self.input(move |_| Ok(vec![body.clone()])).await
+    }
+
+    /// Ends what goes on or waits. A driver, on any machine, sees it within a second; a run that nobody drives is settled
+    /// here. What was paid for is kept, and the conversation can be sent.
+    ///
+    /// # Errors
+    ///
+    /// What the store cannot do.
+    pub async fn cancel(&mut self, reason: impl Into<String>) -> Result<(), SessionError> {
+        let body = Data::stop_entry(reason, self.by.clone());
+        self.input(move |_| Ok(vec![body.clone()])).await?;
+        if self.view.data.run().is_none() {
+            return Ok(());
+        }
+        match self.sessions.take(&self.view, Takeover::IfExpired).await {
+            Ok(taken) => self.settle(taken).await,
+            // Somebody drives it and is told.
+            Err(error) if error.reason == SessionReason::Busy => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Settles a run that nobody drives.
+    async fn settle(&mut self, mut taken: Taken) -> Result<(), SessionError> {
+        let settled = async {
+            taken.journal.view.refresh(&*taken.journal.store).await?;
+            let bodies = taken.journal.session().cancel_entries("", None);
+            if !bodies.is_empty() {
+                taken.journal.append(bodies, None).await?;
+            }
+            Ok(())
+        };
+        let settled = settled.await;
+        self.view = taken.journal.view.clone();
+        taken.lease.release().await;
+        settled
+    }
+
+    /// Closes the waits that are over by the store's clock.
+    ///
+    /// # Errors
+    ///
+    /// What the store cannot do.
+    pub async fn expire(&mut self) -> Result<(), SessionError> {
+        let now = self.now().await?;
+        self.input(move |data| Ok(data.expired_entries(now))).await
+    }
+
+    /// Appends what a run had done when its store failed, and could not store: the `unsaved` of its error.
+    ///
+    /// # Errors
+    ///
+    /// `lost_ownership` when somebody else has driven the session since; what its calls came to is then kept as evidence.
+    pub async fn save(&mut self, unsaved: Vec<EntryBody>) -> Result<(), SessionError> {
+        let before = self.view.data.version();
+        let mut taken = self.sessions.take(&self.view, Takeover::IfExpired).await?;
+        let saved = async {
+            taken.journal.view.refresh(&*taken.journal.store).await?;
+            let journal = &mut taken.journal;
+            let by_me = journal.view.last_writer.as_ref() == Some(self.sessions.writer());
+            if journal.session().version() != before && !by_me {
+                return Err(SessionError::lost_ownership());
+            }
+            let appended = journal.append(unsaved.clone(), None).await?;
+            if appended.superseded {
+                return Err(SessionError::lost_ownership());
+            }
+            Ok(())
+        };
+        let saved: Result<(), SessionError> = saved.await;
+        self.view = taken.journal.view.clone();
+        taken.lease.release().await;
+        if saved.is_err() {
+            self.keep_evidence(&unsaved).await;
+        }
+        saved
+    }
+
+    /// Keeps what calls came to after somebody else took the session over.
+    async fn keep_evidence(&mut self, unsaved: &[EntryBody]) {
+        for body in late_outcomes(unsaved) {
+            // It is evidence only; who cannot store it has nothing to tell.
+            let _ = self.input(move |_| Ok(vec![body.clone()])).await;
+        }
+    }
+
+    async fn now(&self) -> Result<Timestamp, SessionError> {
+        Ok(self.sessions.store().now().await?)
+    }
+
+    /// The call for ever: an id names a call of the turn that this view shows.
+    fn named(&self, call: CallRef) -> Result<CallRef, SessionError> {
+        match call {
+            CallRef::Key(_) => Ok(call),
+            CallRef::Id(_) => self.view.data.find_call(&call).map(|(key, _)| key.into()),
+        }
+    }
+
+    /// Appends an input at whatever version the session is, if it is still possible there.
+    async fn input(
+        &mut self,
+        entries: impl Fn(&Data) -> Result<Vec<EntryBody>, SessionError>,
+    ) -> Result<(), SessionError> {
+        let input_id = self.input_id.take();
+        let store = std::sync::Arc::clone(self.sessions.store());
+        let mut conflict = None;
+        for _ in 0..TRIES {
+            let now = self.now().await?;
+            let data = &self.view.data;
+            let mut fresh = Vec::new();
+            let wanted = match entries(data) {
+                Ok(wanted) => wanted,
+                Err(error) if conflict.is_none() => {
+                    // The view may be old.
+                    conflict = Some(error);
+                    self.reload().await?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let mut refused = None;
+            for body in wanted {
+                if let Some(id) = &input_id
+                    && data.is_repeated(id, &body)?
+                {
+                    continue;
+                }
+                match data.check_input(&body, now) {
+                    Ok(Input::New) => fresh.push(body),
+                    Ok(Input::Known) => {}
+                    Err(error) => refused = Some(error),
+                }
+            }
+            if let Some(error) = refused {
+                if conflict.is_some() {
+                    return Err(error);
+                }
+                conflict = Some(error);
+                self.reload().await?;
+                continue;
+            }
+            if fresh.is_empty() {
+                return Ok(());
+            }
+            let append = Append {
+                id: AppendId::from_bytes(random::bytes()),
+                writer: self.sessions.writer().clone(),
+                at: now,
+                input_id: input_id.clone(),
+            };
+            let (next, sealed, _) = self.view.seal(&fresh, &append)?;
+            let at = self.view.position()?;
+            let head = next.data.head();
+            match store.append(&at, None, append.id, &sealed, &head).await {
+                Ok(_) => {
+                    self.view = next;
+                    return Ok(());
+                }
+                Err(error) if error.reason == StoreReason::Conflict => {
+                    self.reload().await?;
+                    conflict = Some(error.into());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(conflict.unwrap_or_else(SessionError::lost_ownership))
+    }
+}
+
+/// What calls came to, as evidence.
+pub(crate) fn late_outcomes(bodies: &[EntryBody]) -> Vec<EntryBody> {
+    let late = bodies.iter().filter_map(|body| match body {
+        EntryBody::ToolOutcome(entry) => {
+            Some(EntryBody::LateOutcome(allm_core::session::LateOutcome {
+                call: entry.call,
+                attempt: entry.attempt,
+                outcome: entry.outcome,
+                content: entry.content.clone(),
+            }))
+        }
+        _ => None,
+    });
+    late.collect()
+}
+
+/// The events of a driver for whoever began the run and for everyone else who listens in this process.
+pub(crate) struct Broadcast {
+    to_caller: Option<mpsc::UnboundedSender<Event>>,
+    live: tokio::sync::broadcast::Sender<Event>,
+}
+
+impl Sink for Broadcast {
+    /// Nobody is waited for.
+    async fn emit(&mut self, event: Event) {
+        let _ = self.live.send(event.clone());
+        if let Some(caller) = &self.to_caller
+            && caller.send(event).is_err()
+        {
+            self.to_caller = None;
+        }
+    }
+}
+
+/// What a driver leaves when it is done.
+pub(crate) struct Finished {
+    pub(crate) result: Result<Driven, SessionError>,
+    pub(crate) view: View,
+}
+
+/// Drives a session that was taken, to its end; then gives it back.
+pub(crate) async fn drive_taken(
+    sessions: Sessions,
+    mut taken: Taken,
+    engine: Engine,
+    orders: Orders,
+    cancel: Option<CancelToken>,
+    to_caller: Option<mpsc::UnboundedSender<Event>>,
+    noted: Noted,
+) -> Finished {
+    let mut sink = Broadcast {
+        to_caller,
+        live: noted.live.clone(),
+    };
+    let drive = Drive {
+        journal: &mut taken.journal,
+        sink: &mut sink,
+        engine: &engine,
+        orders,
+        signals: Signals {
+            cancel,
+            closing: sessions.0.closing.clone(),
+            leave: sessions.0.leave.clone(),
+            lost: taken.lost.clone(),
+        },
+    };
+    let result = drive.run().await;
+    if let Err(error) = &result
+        && error.reason == SessionReason::LostOwnership
+    {
+        let mut late = DurableSession::new(sessions.clone(), taken.journal.view.clone());
+        late.keep_evidence(&error.unsaved).await;
+    } else {
+        taken.journal.snapshot().await;
+    }
+    taken.lease.release().await;
+    drop(noted);
+    Finished {
+        result,
+        view: taken.journal.view,
+    }
+}
+
+impl<'a> Target<'a> for &'a mut DurableSession {
+    fn drive(
+        self: Box<Self>,
+        engine: Engine,
+        orders: Orders,
+        cancel: Option<CancelToken>,
+        mut queue: Queue,
+    ) -> BoxFuture<'a, Result<ChatResult, SessionError>> {
+        Box::pin(async move {
+            let session = *self;
+            let mut orders = orders;
+            orders.max_recoveries = session.sessions.0.options.max_recoveries;
+            let mut taken = session
+                .sessions
+                .take(&session.view, Takeover::IfExpired)
+                .await?;
+            let seen = session.view.data.version();
+            if let Err(error) = session.catch_up(&mut taken, orders.op, seen).await {
+                taken.lease.release().await;
+                return Err(error);
+            }
+            let uid = session
+                .view
+                .data
+                .uid()
+                .ok_or_else(SessionError::lost_ownership)?;
+            let noted = session.sessions.note(uid);
+            let (to_caller, mut events) = mpsc::unbounded_channel();
+            let (finish, finished) = oneshot::channel();
+            let sessions = session.sessions.clone();
+            // The run does not depend on whoever began it.
+            tokio::spawn(async move {
+                let driven = drive_taken(
+                    sessions,
+                    taken,
+                    engine,
+                    orders,
+                    cancel,
+                    Some(to_caller),
+                    noted,
+                );
+                let _ = finish.send(driven.await);
+            });
+            while let Some(event) = events.recv().await {
+                queue.emit(event).await;
+            }
+            let Finished { result, view } = finished.await.map_err(|_| {
+                let message = "the driver of the session crashed; resume it";
+                SessionError::new(SessionReason::LostOwnership, message)
+            })?;
+            session.view = view;
+            match result? {
+                Driven::Result(result) => Ok(result),
+                Driven::Left => {
+                    let message = "this process is shutting down; the run goes on elsewhere";
+                    Err(SessionError::new(SessionReason::Busy, message))
+                }
+            }
+        })
+    }
+}
+
+impl DurableSession {
+    /// Takes in what others did since this view. Who replies must have seen what is replied to.
+    async fn catch_up(
+        &mut self,
+        taken: &mut Taken,
+        op: Operation,
+        seen: Version,
+    ) -> Result<(), SessionError> {
+        let store = std::sync::Arc::clone(&taken.journal.store);
+        taken.journal.view.refresh(&*store).await?;
+        let found = taken.journal.session().version();
+        if op == Operation::Reply && found != seen {
+            return Err(SessionError::conflict(seen, found));
+        }
+        Ok(())
+    }
+}

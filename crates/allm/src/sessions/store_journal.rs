@@ -1,0 +1,310 @@
+//! The journal of a stored session, as its driver writes it.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use allm_core::session::{Append, Applied, EntryBody, JournalEntry, Session as Data, read};
+use allm_core::{
+    AppendId, Entry, Fence, InputId, Link, LoadFrom, Loaded, Position, Response, SessionError,
+    SessionStore, StoreError, StoreReason, Timestamp, Version, WriterId,
+};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+
+use super::journal::{Appended, Journal, extend};
+use crate::random;
+
+/// A session as it stands in a store, and where its chain stands.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) data: Data,
+    pub(crate) link: Link,
+    pub(crate) last_writer: Option<WriterId>,
+}
+
+impl View {
+    /// Reads a session. A snapshot that fails its hash is done without.
+    pub(crate) async fn load(
+        store: &dyn SessionStore,
+        id: &allm_core::SessionId,
+    ) -> Result<Self, SessionError> {
+        let loaded = store.load(id, LoadFrom::Snapshot).await?;
+        let has_snapshot = loaded.snapshot.is_some();
+        match Self::of(&loaded) {
+            Err(error) if has_snapshot && is_corrupt(&error) => {
+                let whole = store.load(id, LoadFrom::After(Version(0))).await?;
+                match whole.snapshot {
+                    // The entries before it are gone, so there is nothing to begin with.
+                    Some(_) => Err(error),
+                    None => Self::of(&whole),
+                }
+            }
+            read => read,
+        }
+    }
+
+    fn of(loaded: &Loaded) -> Result<Self, SessionError> {
+        let (data, link) = Data::from_journal(loaded)?;
+        let last_writer = match loaded.entries.last() {
+            Some(entry) => Some(read(entry)?.writer),
+            None => None,
+        };
+        Ok(Self {
+            data,
+            link,
+            last_writer,
+        })
+    }
+
+    pub(crate) fn position(&self) -> Result<Position, SessionError> {
+        self.data
+            .position()
+            .ok_or_else(SessionError::lost_ownership)
+    }
+
+    /// Takes in what others have appended since.
+    pub(crate) async fn refresh(
+        &mut self,
+        store: &dyn SessionStore,
+    ) -> Result<Applied, SessionError> {
+        let version = self.data.version();
+        let loaded = store
+            .load(self.data.id(), LoadFrom::After(version))
+            .await
+            .map_err(lost_if_gone)?;
+        if Some(loaded.head.uid) != self.data.uid() {
+            return Err(SessionError::lost_ownership());
+        }
+        let mut all = Applied::default();
+        if let Some(snapshot) = &loaded.snapshot {
+            if snapshot.version <= version {
+                return Ok(all);
+            }
+            // Entries that this view lacks were trimmed: it begins anew.
+            *self = Self::of(&loaded)?;
+            return Ok(all);
+        }
+        let link = loaded.verify(&self.link)?;
+        for entry in &loaded.entries {
+            let entry: JournalEntry = read(entry)?;
+            extend(&mut all, self.data.replay(&entry)?);
+            self.last_writer = Some(entry.writer);
+        }
+        self.link = link;
+        Ok(all)
+    }
+
+    /// Makes entries of these bodies. The view is as it was; what it would be comes back beside them.
+    pub(crate) fn seal(
+        &self,
+        bodies: &[EntryBody],
+        append: &Append,
+    ) -> Result<(Self, Vec<Entry>, Applied), SessionError> {
+        let mut next = self.clone();
+        let mut entries = Vec::with_capacity(bodies.len());
+        let mut all = Applied::default();
+        for body in bodies {
+            let sealed = next.data.seal(body, append, &next.link)?;
+            next.link = sealed.entry.link();
+            entries.push(sealed.entry);
+            extend(&mut all, sealed.applied);
+        }
+        next.last_writer = Some(append.writer.clone());
+        Ok((next, entries, all))
+    }
+}
+
+fn is_corrupt(error: &SessionError) -> bool {
+    let reason = error.store.as_ref().map(|error| error.reason);
+    reason == Some(StoreReason::Corrupt)
+}
+
+/// A session that is not there any more was taken away from whoever drives it.
+pub(crate) fn lost_if_gone(error: StoreError) -> SessionError {
+    match error.reason {
+        StoreReason::NotFound => SessionError {
+            store: Some(Box::new(error)),
+            ..SessionError::lost_ownership()
+        },
+        _ => error.into(),
+    }
+}
+
+/// The store's clock, carried on by this machine's steady one between two looks at it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoreClock {
+    at: Timestamp,
+    seen: Instant,
+}
+
+impl StoreClock {
+    pub(crate) fn new(at: Timestamp) -> Self {
+        Self {
+            at,
+            seen: Instant::now(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        let since = i64::try_from(self.seen.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let millis = self.at.as_millis().saturating_add(since);
+        Timestamp::from_millis(millis).unwrap_or(self.at)
+    }
+}
+
+/// How a driver writes.
+pub(crate) struct StoreJournal {
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) view: View,
+    pub(crate) fence: Fence,
+    pub(crate) writer: WriterId,
+    pub(crate) clock: StoreClock,
+    /// How long a store that does not answer is asked again.
+    pub(crate) retry_for: Duration,
+    /// After how many entries a snapshot is written.
+    pub(crate) snapshot_every: u64,
+    pub(crate) snapshot_at: Version,
+    pub(crate) pokes: mpsc::Receiver<()>,
+}
+
+/// The first and the longest wait before a store is asked again.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+impl StoreJournal {
+    fn append_of(&self, input_id: Option<InputId>) -> Append {
+        Append {
+            id: AppendId::from_bytes(random::bytes()),
+            writer: self.writer.clone(),
+            at: self.clock.now(),
+            input_id,
+        }
+    }
+
+    /// Writes a snapshot; it is a cache, so a failure is no failure.
+    pub(crate) async fn snapshot(&mut self) {
+        let Ok(at) = self.view.position() else { return };
+        if at.version == self.snapshot_at {
+            return;
+        }
+        let link = self.view.link;
+        if let Ok(snapshot) = self.view.data.snapshot(&link)
+            && self.store.put_snapshot(&at, snapshot).await.is_ok()
+        {
+            self.snapshot_at = at.version;
+        }
+    }
+
+    /// Asks a store again that does not answer. What was asked has an id, so asking twice is not doing twice.
+    async fn persist(
+        &self,
+        at: &Position,
+        append: &Append,
+        entries: &[Entry],
+        next: &View,
+    ) -> Result<Version, StoreError> {
+        let head = next.data.head();
+        let started = Instant::now();
+        let mut wait = BACKOFF.0;
+        loop {
+            let asked = self
+                .store
+                .append(at, Some(self.fence), append.id, entries, &head)
+                .await;
+            match asked {
+                Err(error) if error.is_retryable() && started.elapsed() < self.retry_for => {
+                    let left = self.retry_for.saturating_sub(started.elapsed());
+                    sleep(wait.min(left)).await;
+                    wait = wait.saturating_mul(2).min(BACKOFF.1);
+                }
+                asked => return asked,
+            }
+        }
+    }
+}
+
+impl Journal for StoreJournal {
+    fn session(&self) -> &Data {
+        &self.view.data
+    }
+
+    async fn append(
+        &mut self,
+        bodies: Vec<EntryBody>,
+        input_id: Option<InputId>,
+    ) -> Result<Appended, SessionError> {
+        let mut all = Applied::default();
+        let mut met_others = false;
+        loop {
+            let append = self.append_of(input_id.clone());
+            let (next, entries, applied) = match self.view.seal(&bodies, &append) {
+                Ok(sealed) => sealed,
+                Err(_) if met_others => {
+                    return Ok(Appended {
+                        applied: all,
+                        superseded: true,
+                    });
+                }
+                Err(error) => return Err(error),
+            };
+            let at = self.view.position()?;
+            match self.persist(&at, &append, &entries, &next).await {
+                Ok(_) => {
+                    self.view = next;
+                    extend(&mut all, applied);
+                    let version = self.view.data.version();
+                    if version.0.saturating_sub(self.snapshot_at.0) >= self.snapshot_every {
+                        self.snapshot().await;
+                    }
+                    return Ok(Appended {
+                        applied: all,
+                        superseded: false,
+                    });
+                }
+                Err(error) if error.reason == StoreReason::Conflict => {
+                    met_others = true;
+                    let seen = self.view.refresh(&*self.store).await;
+                    extend(
+                        &mut all,
+                        seen.map_err(|error| error.unsaved(bodies.clone()))?,
+                    );
+                }
+                Err(error) => return Err(lost_if_gone(error).unsaved(bodies)),
+            }
+        }
+    }
+
+    async fn now(&mut self) -> Result<Timestamp, SessionError> {
+        Ok(self.clock.now())
+    }
+
+    fn poll_poked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self.pokes.poll_recv(cx) {
+            Poll::Ready(Some(())) => Poll::Ready(()),
+            // Whoever poked is gone: the driver is about to hear why.
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+
+    async fn refresh(&mut self) -> Result<Applied, SessionError> {
+        match self.view.refresh(&*self.store).await {
+            // A store that does not answer is met at the next append.
+            Err(error)
+                if error
+                    .store
+                    .as_ref()
+                    .is_some_and(|store| store.is_retryable()) =>
+            {
+                Ok(Applied::default())
+            }
+            refreshed => refreshed,
+        }
+    }
+
+    fn last_writer(&self) -> Option<WriterId> {
+        self.view.last_writer.clone()
+    }
+
+    /// A stored session is not left behind by a dropped stream.
+    fn leave_partial(&mut self, _: Response) {}
+}
