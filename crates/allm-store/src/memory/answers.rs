@@ -1,4 +1,4 @@
-//! The trait, as futures over what the store does at once.
+//! The trait, as futures over what the state does at once.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use allm_core::{
     StoreError, Takeover, Timestamp, Version, WriterId,
 };
 
-use super::{MemoryStore, time};
+use super::MemoryStore;
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 impl SessionStore for MemoryStore {
     fn create<'a>(&'a self, new: &'a NewSession) -> Answer<'a, Head> {
-        Box::pin(async move { self.create_now(new) })
+        Box::pin(async move { self.state().create(new) })
     }
 
     fn load<'a>(&'a self, id: &'a SessionId, from: LoadFrom) -> Answer<'a, Loaded> {
-        Box::pin(async move { self.load_now(id, from) })
+        Box::pin(async move { self.state().load(self.clock.now(), id, from) })
     }
 
     fn append<'a>(
@@ -29,15 +29,19 @@ impl SessionStore for MemoryStore {
         entries: &'a [Entry],
         head: &'a HeadUpdate,
     ) -> Answer<'a, Version> {
-        Box::pin(async move { self.append_now(at, fence, append_id, entries, head) })
+        Box::pin(async move {
+            let now = self.clock.now();
+            self.state()
+                .append(now, at, fence, append_id, entries, head)
+        })
     }
 
     fn list<'a>(&'a self, filter: &'a SessionFilter, page: PageRequest) -> Answer<'a, Page<Head>> {
-        Box::pin(async move { self.list_now(filter, &page) })
+        Box::pin(async move { self.state().list(self.clock.now(), filter, &page) })
     }
 
     fn delete<'a>(&'a self, id: &'a SessionId, condition: DeleteIf) -> Answer<'a, ()> {
-        Box::pin(async move { self.delete_now(id, condition) })
+        Box::pin(async move { self.state().delete(self.clock.now(), id, condition) })
     }
 
     fn acquire<'a>(
@@ -47,26 +51,32 @@ impl SessionStore for MemoryStore {
         ttl: Duration,
         takeover: Takeover,
     ) -> Answer<'a, Lease> {
-        Box::pin(async move { self.acquire_now(id, holder, ttl, takeover) })
+        Box::pin(async move {
+            self.state()
+                .acquire(self.clock.now(), id, holder, ttl, takeover)
+        })
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> Answer<'a, Lease> {
-        Box::pin(async move { self.renew_now(lease) })
+        Box::pin(async move { self.state().renew(self.clock.now(), lease) })
     }
 
     fn release(&self, lease: Lease) -> Answer<'_, ()> {
-        Box::pin(async move { self.release_now(&lease) })
+        Box::pin(async move {
+            self.state().release(self.clock.now(), &lease);
+            Ok(())
+        })
     }
 
     fn put_snapshot<'a>(&'a self, at: &'a Position, snapshot: Snapshot) -> Answer<'a, ()> {
-        Box::pin(async move { self.snapshot_now(at, snapshot) })
+        Box::pin(async move { self.state().put_snapshot(self.clock.now(), at, snapshot) })
     }
 
     fn trim<'a>(&'a self, at: &'a Position, before: Version) -> Answer<'a, ()> {
-        Box::pin(async move { self.trim_now(at, before) })
+        Box::pin(async move { self.state().trim(self.clock.now(), at, before) })
     }
 
     fn now(&self) -> Answer<'_, Timestamp> {
-        Box::pin(async move { Ok(time(self.state().clock)) })
+        Box::pin(async move { Ok(self.clock.now()) })
     }
 }
