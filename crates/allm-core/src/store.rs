@@ -191,6 +191,16 @@ pub trait SessionStore: Send + Sync {
         before: Version,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
+    /// Ready soon after something was appended to the session, by anyone. Who reads along waits for this and saves asking
+    /// again and again.
+    ///
+    /// Only a hint: it may come for nothing, and it may not come at all. What was appended before the first poll is not
+    /// told. So nothing may rely on it; who waits asks the store from time to time as well. The default never comes.
+    fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        let _ = id;
+        Box::pin(std::future::pending())
+    }
+
     /// The time by the store's clock.
     ///
     /// # Errors
