@@ -4,6 +4,7 @@
 //!
 //! | store | for |
 //! |---|---|
+//! | [`SqliteStore`] | one machine: a file, shared by any number of its programs |
 //! | [`MemoryStore`] | tests, and sessions that may end with the program |
 //!
 //! ```
@@ -16,8 +17,17 @@
 
 mod clock;
 mod cursor;
+#[cfg(feature = "database")]
+mod database;
+mod hints;
 mod memory;
 mod rules;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 pub use clock::Clock;
+#[cfg(feature = "database")]
+pub use database::schema::Migrate;
 pub use memory::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::{SqliteOptions, SqliteStore};

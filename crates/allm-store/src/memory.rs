@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::clock::Clock;
+use crate::hints::Hints;
 use state::State;
 
 /// A store in memory, for tests and for sessions that may end with the program.
@@ -28,6 +29,7 @@ use state::State;
 #[derive(Default)]
 pub struct MemoryStore {
     clock: Clock,
+    hints: Hints,
     state: Mutex<State>,
 }
 

@@ -2,6 +2,10 @@
 
 use allm_core::{StoreError, StoreReason, Version};
 
+/// Content up to this many bytes is kept in its row, longer content once by its hash.
+#[cfg(feature = "database")]
+pub(crate) const INLINE_BYTES: usize = 64 * 1024;
+
 /// How long a tombstone stays, in milliseconds: 30 days.
 pub(crate) const TOMBSTONE_MILLIS: i64 = 30 * 24 * 60 * 60 * 1000;
 
@@ -35,6 +39,14 @@ pub(crate) fn unfit_snapshot() -> StoreError {
 
 pub(crate) fn uncovered_trim() -> StoreError {
     refused("no snapshot covers the entries that would be dropped")
+}
+
+/// The last id with this prefix that there can be: an id has at most 200 bytes.
+#[cfg(feature = "database")]
+pub(crate) fn last_with_prefix(prefix: &str) -> String {
+    let mut last = prefix.to_owned();
+    last.extend(std::iter::repeat_n(char::MAX, 50));
+    last
 }
 
 /// `conflict` unless the session is where the writer believes it.

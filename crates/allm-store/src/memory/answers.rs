@@ -31,8 +31,9 @@ impl SessionStore for MemoryStore {
     ) -> Answer<'a, Version> {
         Box::pin(async move {
             let now = self.clock.now();
-            self.state()
-                .append(now, at, fence, append_id, entries, head)
+            let version = (self.state()).append(now, at, fence, append_id, entries, head)?;
+            self.hints.give(&at.id);
+            Ok(version)
         })
     }
 
@@ -78,5 +79,9 @@ impl SessionStore for MemoryStore {
 
     fn now(&self) -> Answer<'_, Timestamp> {
         Box::pin(async move { Ok(self.clock.now()) })
+    }
+
+    fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        Box::pin(self.hints.wait(id))
     }
 }

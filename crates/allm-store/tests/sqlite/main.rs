@@ -1,0 +1,53 @@
+//! The store in a file of SQLite.
+
+#![cfg(feature = "sqlite")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    missing_docs,
+    unreachable_pub,
+    reason = "these are tests"
+)]
+
+mod rules;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use allm_store::SqliteStore;
+use support::Store;
+
+/// A folder of its own, removed at the end.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        let name: String = support::random()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let path = std::env::temp_dir().join(format!("allm-sqlite-{name}"));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    pub fn file(&self) -> PathBuf {
+        self.0.join("sessions.db")
+    }
+
+    pub async fn store(&self) -> Store {
+        Arc::new(SqliteStore::open(self.file()).await.expect("opens"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
