@@ -5,6 +5,7 @@
 //! | store | for |
 //! |---|---|
 //! | [`SqliteStore`] | one machine: a file, shared by any number of its programs |
+//! | [`PostgresStore`] | many machines: a server |
 //! | [`MemoryStore`] | tests, and sessions that may end with the program |
 //!
 //! ```
@@ -21,6 +22,8 @@ mod cursor;
 mod database;
 mod hints;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod rules;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -29,5 +32,7 @@ pub use clock::Clock;
 #[cfg(feature = "database")]
 pub use database::schema::Migrate;
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteOptions, SqliteStore};
