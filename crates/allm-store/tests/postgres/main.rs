@@ -12,7 +12,11 @@
     reason = "these are tests"
 )]
 
+mod faults;
+mod pooled;
+mod programs;
 mod rules;
+mod schema;
 #[path = "../support/mod.rs"]
 mod support;
 

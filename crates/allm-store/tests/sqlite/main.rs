@@ -12,7 +12,10 @@
     reason = "these are tests"
 )]
 
+mod faults;
+mod programs;
 mod rules;
+mod schema;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -20,6 +23,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use allm_store::SqliteStore;
+use sqlx::ConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use support::Store;
 
 /// A folder of its own, removed at the end.
@@ -50,4 +55,28 @@ impl Drop for Folder {
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.0));
     }
+}
+
+/// The file as any other program would open it.
+pub async fn connect(folder: &Folder) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(folder.file());
+    options
+        .create_if_missing(true)
+        .disable_statement_logging()
+        .connect()
+        .await
+        .expect("opens")
+}
+
+pub async fn execute(folder: &Folder, sql: &str) {
+    let sql = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
+    sql.execute(&mut connect(folder).await).await.expect("done");
+}
+
+/// The only column of all rows.
+pub async fn rows(folder: &Folder, sql: &'static str) -> Vec<i64> {
+    let rows = sqlx::query_scalar(sql);
+    rows.fetch_all(&mut connect(folder).await)
+        .await
+        .expect("done")
 }

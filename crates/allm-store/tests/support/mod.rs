@@ -4,6 +4,9 @@
 
 pub mod behaviours;
 pub mod filters;
+pub mod golden;
+pub mod logs;
+pub mod programs;
 
 use std::sync::Arc;
 
