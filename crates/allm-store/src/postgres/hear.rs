@@ -17,6 +17,8 @@ use tokio::time::sleep;
 use super::sql::Sql;
 use crate::hints::Hints;
 
+/// How long appends are gathered before others are told of them.
+const GATHER: Duration = Duration::from_millis(5);
 /// How long it is waited before a lost connection is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -39,6 +41,7 @@ impl Hearing {
         let teller: JoinHandle<()> = tokio::spawn(async move {
             let mut connection = None;
             while let Some(first) = appends.recv().await {
+                sleep(GATHER).await;
                 let mut ids = BTreeSet::from([first]);
                 while let Ok(next) = appends.try_recv() {
                     ids.insert(next);

@@ -1,4 +1,5 @@
 //! Loading and listing: one statement each, so all of an answer is as of one instant.
+//! The columns of a head come first in both.
 
 use allm_core::{
     Entry, EntryClass, Head, HeldLease, LeaseFilter, LoadFrom, Loaded, Page, PageRequest,
@@ -33,9 +34,6 @@ const HEAD: &str = concat!(
     instant!(),
     " THEN s.holder END, s.lease_until"
 );
-
-/// As many empty columns as a head has.
-const NO_HEAD: &str = "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL";
 
 impl PostgresStore {
     pub(super) async fn load_from(
@@ -82,43 +80,14 @@ impl PostgresStore {
         read().map_err(answered)
     }
 
-    /// The head, then the snapshot if it is wanted or needed, then the entries after it.
     fn loading(&self, id: &SessionId, from: LoadFrom) -> Sql {
         let after = match from {
             LoadFrom::After(version) => integer(version.0),
             // Before every version, so the snapshot is needed.
             LoadFrom::Snapshot => -1,
         };
-        let sql = self
-            .sql()
-            .push("WITH s AS (SELECT * FROM ")
-            .name("sessions");
-        let sql = sql.push(" WHERE id = ").text(id.as_str());
-        let sql = sql
-            .push("), n AS (SELECT k.* FROM s JOIN ")
-            .name("snapshots");
-        let sql = sql
-            .push(" k ON k.session = s.key WHERE s.trimmed > ")
-            .int(after);
-        let sql = sql.push("), a AS (SELECT coalesce((SELECT version FROM n), greatest(");
-        let sql = sql.int(after).push(", 0)) AS version) SELECT ").push(HEAD);
-        let sql = sql.push(
-            ", 0 AS kind, 0::bigint AS number, NULL::smallint, NULL::bigint, NULL::bytea, NULL::bytea, \
-             NULL::bytea, NULL::bytea, NULL::bytea FROM s UNION ALL SELECT ",
-        );
-        let sql = sql.push(NO_HEAD).push(
-            ", 1, n.version, NULL, NULL, n.state_hash, n.chain, n.bytes, n.blob, b.content FROM n LEFT JOIN ",
-        );
-        let sql = sql
-            .name("blobs")
-            .push(" b ON b.hash = n.blob UNION ALL SELECT ");
-        let sql = sql.push(NO_HEAD).push(
-            ", 2, e.version, e.class, e.at, NULL, e.chain, e.bytes, e.blob, b.content FROM s, a, ",
-        );
-        let sql = sql.name("entries").push(" e LEFT JOIN ").name("blobs");
-        sql.push(
-            " b ON b.hash = e.blob WHERE e.session = s.key AND e.version > a.version ORDER BY kind, number",
-        )
+        let sql = self.sql().push("SELECT * FROM ").name("load_1(");
+        sql.text(id.as_str()).push(",").int(after).push(")")
     }
 
     pub(super) async fn list_page(

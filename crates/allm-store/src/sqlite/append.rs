@@ -40,16 +40,13 @@ impl Append<'_> {
         last: &Entry,
     ) -> Result<(), Fault> {
         let tags = tags::all(&self.head.tags);
-        let session = match self.advance(connection, last, &tags).await? {
-            Some(session) => session,
-            None => match self.examine(connection, now, last).await? {
-                Some(session) => {
-                    self.set_head(connection, session, last, &tags).await?;
-                    session
-                }
-                None => return Ok(()),
-            },
+        if self.usual(connection, last, &tags).await? {
+            return Ok(());
+        }
+        let Some(session) = self.examine(connection, now, last).await? else {
+            return Ok(());
         };
+        self.set_head(connection, session, last, &tags).await?;
         for entry in self.entries {
             let append_id = (entry.version == last.version).then_some(self.id);
             insert(connection, session, entry, append_id).await?;
@@ -57,22 +54,28 @@ impl Append<'_> {
         Ok(())
     }
 
-    /// The usual case in one statement: nothing is in the way, and the tags are as they were. Gives the session's key.
-    async fn advance(
+    /// The usual case with one way to the connection's thread and back: nothing is in the way, there is one entry, it is
+    /// not long, and the tags are as they were. Tells whether it was done; if not, nothing was.
+    async fn usual(
         &self,
         connection: &mut SqliteConnection,
         last: &Entry,
         tags: &[u8],
-    ) -> Result<Option<i64>, sqlx::Error> {
+    ) -> Result<bool, sqlx::Error> {
+        if self.entries.len() != 1 || Place::of(&last.bytes).hash().is_some() {
+            return Ok(false);
+        }
         let fence = self.fence.map(|fence| integer(fence.0));
-        sqlx::query_scalar(
+        // The numbers of the parameters go through both statements.
+        let done = sqlx::query(
             "UPDATE sessions
              SET version = ?1, updated_at = ?2, status = ?3, runnable = ?4, next_expiry = ?5
              WHERE id = ?6 AND uid = ?7 AND version = ?8 AND tags = ?9
                AND (?10 IS NULL OR (fence = ?10 AND holder IS NOT NULL))
                AND NOT EXISTS (SELECT 1 FROM entries WHERE session = sessions.key AND append_id = ?11)
-               AND NOT EXISTS (SELECT 1 FROM appends WHERE session = sessions.key AND append_id = ?11)
-             RETURNING key",
+               AND NOT EXISTS (SELECT 1 FROM appends WHERE session = sessions.key AND append_id = ?11);
+             INSERT INTO entries (session, version, class, at, chain, append_id, bytes)
+             SELECT key, ?1, ?12, ?2, ?13, ?11, ?14 FROM sessions WHERE id = ?6 AND changes() = 1",
         )
         .bind(integer(last.version.0))
         .bind(last.at.as_millis())
@@ -85,8 +88,12 @@ impl Append<'_> {
         .bind(tags)
         .bind(fence)
         .bind(self.id.as_bytes().as_slice())
-        .fetch_optional(connection)
-        .await
+        .bind(row::class_number(last.class))
+        .bind(last.chain.as_bytes().as_slice())
+        .bind(last.bytes.as_ref())
+        .execute(connection)
+        .await?;
+        Ok(done.rows_affected() == 2)
     }
 
     /// What is in the way, check by check. The key when nothing is; `None` when this append was done before.
