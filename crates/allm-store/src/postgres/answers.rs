@@ -1,4 +1,4 @@
-//! The trait, as futures over what the store does at once.
+//! The trait.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use allm_core::{
     StoreError, Takeover, Timestamp, Version, WriterId,
 };
 
-use super::{MemoryStore, time};
+use super::PostgresStore;
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-impl SessionStore for MemoryStore {
+impl SessionStore for PostgresStore {
     fn create<'a>(&'a self, new: &'a NewSession) -> Answer<'a, Head> {
-        Box::pin(async move { self.create_now(new) })
+        Box::pin(self.create_new(new))
     }
 
     fn load<'a>(&'a self, id: &'a SessionId, from: LoadFrom) -> Answer<'a, Loaded> {
-        Box::pin(async move { self.load_now(id, from) })
+        Box::pin(self.load_from(id, from))
     }
 
     fn append<'a>(
@@ -29,15 +29,21 @@ impl SessionStore for MemoryStore {
         entries: &'a [Entry],
         head: &'a HeadUpdate,
     ) -> Answer<'a, Version> {
-        Box::pin(async move { self.append_now(at, fence, append_id, entries, head) })
+        Box::pin(async move {
+            let version = (self.append_all(at, fence, append_id, entries, head)).await?;
+            if let Some(hearing) = &self.hearing {
+                hearing.tell(&at.id);
+            }
+            Ok(version)
+        })
     }
 
     fn list<'a>(&'a self, filter: &'a SessionFilter, page: PageRequest) -> Answer<'a, Page<Head>> {
-        Box::pin(async move { self.list_now(filter, &page) })
+        Box::pin(async move { self.list_page(filter, &page).await })
     }
 
     fn delete<'a>(&'a self, id: &'a SessionId, condition: DeleteIf) -> Answer<'a, ()> {
-        Box::pin(async move { self.delete_now(id, condition) })
+        Box::pin(self.delete_if(id, condition))
     }
 
     fn acquire<'a>(
@@ -47,26 +53,35 @@ impl SessionStore for MemoryStore {
         ttl: Duration,
         takeover: Takeover,
     ) -> Answer<'a, Lease> {
-        Box::pin(async move { self.acquire_now(id, holder, ttl, takeover) })
+        Box::pin(self.acquire_for(id, holder, ttl, takeover))
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> Answer<'a, Lease> {
-        Box::pin(async move { self.renew_now(lease) })
+        Box::pin(self.renew_lease(lease))
     }
 
     fn release(&self, lease: Lease) -> Answer<'_, ()> {
-        Box::pin(async move { self.release_now(&lease) })
+        Box::pin(async move { self.release_lease(&lease).await })
     }
 
     fn put_snapshot<'a>(&'a self, at: &'a Position, snapshot: Snapshot) -> Answer<'a, ()> {
-        Box::pin(async move { self.snapshot_now(at, snapshot) })
+        Box::pin(async move { self.keep_snapshot(at, &snapshot).await })
     }
 
     fn trim<'a>(&'a self, at: &'a Position, before: Version) -> Answer<'a, ()> {
-        Box::pin(async move { self.trim_now(at, before) })
+        Box::pin(self.trim_to(at, before))
     }
 
     fn now(&self) -> Answer<'_, Timestamp> {
-        Box::pin(async move { Ok(time(self.state().clock)) })
+        Box::pin(self.time())
+    }
+
+    fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            match &self.hearing {
+                Some(hearing) => hearing.wait(id).await,
+                None => std::future::pending().await,
+            }
+        })
     }
 }

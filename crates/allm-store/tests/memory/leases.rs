@@ -22,7 +22,7 @@ fn s124_a_live_lease_refuses_and_names_its_holder() {
 fn s125_who_was_overtaken_is_fenced_and_who_was_not_goes_on() {
     let mut writer = Writer::create("a");
     let first = writer.acquire("one", Takeover::IfExpired).expect("free");
-    writer.store.pass(Lease::DEFAULT_TTL);
+    writer.clock.advance(Lease::DEFAULT_TTL);
     assert_eq!(writer.progress(first.fence, 1), Ok(Version(2)));
     writer.reload();
     let second = writer.acquire("two", Takeover::IfExpired).expect("expired");
@@ -53,7 +53,7 @@ fn s126_fences_grow_with_each_acquisition() {
     );
     let third = writer.acquire("one", Takeover::IfExpired).expect("free");
     assert_eq!((second.fence, third.fence), (Fence(2), Fence(3)));
-    writer.store.pass(Duration::from_secs(10));
+    writer.clock.advance(Duration::from_secs(10));
     let renewed = block_on(writer.store.renew(&third)).expect("current");
     assert_eq!(renewed.fence, third.fence);
     assert!(renewed.expires_at > third.expires_at);

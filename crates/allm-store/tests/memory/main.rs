@@ -1,4 +1,4 @@
-//! The trait of stores can be implemented as it is written, and its rules fit together.
+//! The store in memory keeps the rules of the trait.
 
 #![allow(
     clippy::expect_used,
@@ -8,12 +8,11 @@
 )]
 
 mod leases;
-mod memory;
 
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use allm_core::{
@@ -23,30 +22,20 @@ use allm_core::{
     Timestamp, Version, WriterId,
 };
 
-use memory::MemoryStore;
+use allm_store::{Clock, MemoryStore};
 
-struct Unpark(std::thread::Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
+/// Nothing in this store waits, so every future is ready at once.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => std::thread::park(),
-        }
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the store waits for something"),
     }
 }
 
 /// A session being written to, as a driver sees it.
 struct Writer {
     store: Arc<MemoryStore>,
+    clock: Clock,
     at: Position,
     link: Link,
 }
@@ -75,12 +64,14 @@ fn reason<T>(answer: Result<T, StoreError>) -> StoreReason {
 
 impl Writer {
     fn create(name: &str) -> Self {
-        let store = Arc::new(MemoryStore::default());
+        let clock = Clock::manual(Timestamp::from_millis(0).expect("in range"));
+        let store = Arc::new(MemoryStore::with_clock(clock.clone()));
         let new = new_session(name, 1);
         let head = block_on(store.create(&new)).expect("created");
         assert_eq!(head, Head::created(&new));
         Self {
             store,
+            clock,
             at: head.position(),
             link: new.first.link(),
         }
@@ -266,9 +257,54 @@ fn s172_trimming_needs_a_snapshot_and_replay_still_verifies() {
 }
 
 #[test]
-fn time_is_the_store_s() {
-    let store = MemoryStore::default();
-    store.pass(Duration::from_secs(1));
+fn s172_a_journal_that_was_trimmed_whole_is_read_from_its_snapshot() {
+    let mut writer = Writer::create("a");
+    writer.input(1, "x").expect("appended");
+    writer.reload();
+    let snapshot = Snapshot {
+        version: Version(2),
+        bytes: "{}".into(),
+        state_hash: Hash::ZERO,
+        chain: writer.link.chain,
+    };
+    let put = || block_on(writer.store.put_snapshot(&writer.at, snapshot.clone()));
+    assert_eq!(put(), Ok(()));
+    for _ in 0..2 {
+        assert_eq!(block_on(writer.store.trim(&writer.at, Version(3))), Ok(()));
+        assert_eq!(put(), Ok(()), "asking again does no harm");
+    }
+    let from = LoadFrom::After(Version(1));
+    let loaded = block_on(writer.store.load(&writer.at.id, from)).expect("there");
+    assert_eq!(loaded.snapshot, Some(snapshot));
+    let from = LoadFrom::After(Version(2));
+    let loaded = block_on(writer.store.load(&writer.at.id, from)).expect("there");
+    assert_eq!((loaded.snapshot, loaded.entries), (None, Vec::new()));
+    // The append is remembered though its entry is not there.
+    let again = Writer::create("a");
+    let (at, link) = (again.at, again.link);
+    let first = Writer { at, link, ..writer };
+    assert_eq!(first.input(1, "x"), Ok(Version(2)));
+}
+
+/// S169
+#[test]
+fn a_tombstone_is_forgotten_after_thirty_days() {
+    let writer = Writer::create("a");
+    block_on(writer.store.delete(&writer.at.id, DeleteIf::Any)).expect("deleted");
+    let day = Duration::from_secs(24 * 60 * 60);
+    writer.clock.advance(30 * day - Duration::from_millis(1));
+    assert_eq!(reason(writer.input(1, "x")), StoreReason::Gone);
+    writer.clock.advance(Duration::from_millis(1));
+    assert_eq!(reason(writer.input(1, "x")), StoreReason::NotFound);
+}
+
+#[test]
+fn time_is_that_of_the_clock() {
+    let clock = Clock::manual(Timestamp::from_millis(0).expect("in range"));
+    let store = MemoryStore::with_clock(clock.clone());
+    clock.advance(Duration::from_secs(1));
     let now = block_on(store.now()).expect("a time");
     assert_eq!(now.as_millis(), 1000);
+    let real = block_on(MemoryStore::new().now()).expect("a time");
+    assert!(real > "2026-01-01T00:00:00Z".parse().expect("a time"));
 }

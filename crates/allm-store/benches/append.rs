@@ -1,0 +1,198 @@
+//! What an append costs, as a ratio to a bare insert in a transaction of its own through the same driver, with the same
+//! settings. Both take turns in one run, so what else the machine does hits both.
+//!
+//! The target is at most 1.5 for each store.
+
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    reason = "a program for developers"
+)]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use allm_core::{
+    AppendId, Entry, EntryClass, HeadUpdate, Link, LoadFrom, NewSession, Position, SessionId,
+    SessionStatus, SessionStore, SessionUid, Snapshot, Timestamp,
+};
+use allm_postgres_test::Server;
+use allm_store::{PostgresStore, SqliteStore};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, PgConnection, SqliteConnection};
+
+/// How many pairs are measured, after as many for warming up as a tenth of it.
+const ROUNDS: u64 = 1000;
+/// How long an entry is.
+const LENGTH: usize = 1024;
+
+struct Writer {
+    store: Arc<dyn SessionStore>,
+    at: Position,
+    link: Link,
+}
+
+impl Writer {
+    async fn create(store: Arc<dyn SessionStore>, name: &str) -> Self {
+        let new = NewSession {
+            id: SessionId::new(name).expect("valid"),
+            uid: SessionUid::from_bytes([7; 16]),
+            first: entry(&Link::START),
+            head: HeadUpdate::new(SessionStatus::InProgress),
+        };
+        let head = store.create(&new).await.expect("created");
+        Self {
+            store,
+            at: head.position(),
+            link: new.first.link(),
+        }
+    }
+
+    async fn append(&mut self) -> Duration {
+        let entries = [entry(&self.link)];
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&self.at.version.0.to_be_bytes());
+        let id = AppendId::from_bytes(id);
+        let head = HeadUpdate::new(SessionStatus::InProgress);
+        let begun = Instant::now();
+        let version = self.store.append(&self.at, None, id, &entries, &head).await;
+        let took = begun.elapsed();
+        self.at.version = version.expect("appended");
+        self.link = entries[0].link();
+        took
+    }
+}
+
+fn entry(link: &Link) -> Entry {
+    let at = Timestamp::from_millis(1_800_000_000_000).expect("in range");
+    Entry::following(link, EntryClass::Input, at, vec![b'x'; LENGTH].into())
+}
+
+/// A plain table with a row for each entry.
+trait Bare {
+    async fn insert(&mut self, version: i64, bytes: &[u8]) -> Duration;
+}
+
+impl Bare for SqliteConnection {
+    async fn insert(&mut self, version: i64, bytes: &[u8]) -> Duration {
+        let begun = Instant::now();
+        let mut transaction = self.begin_with("BEGIN IMMEDIATE").await.expect("begun");
+        sqlx::query("INSERT INTO bare (session, version, bytes) VALUES (?, ?, ?)")
+            .bind(1_i64)
+            .bind(version)
+            .bind(bytes)
+            .execute(&mut *transaction)
+            .await
+            .expect("inserted");
+        transaction.commit().await.expect("committed");
+        begun.elapsed()
+    }
+}
+
+impl Bare for PgConnection {
+    async fn insert(&mut self, version: i64, bytes: &[u8]) -> Duration {
+        let begun = Instant::now();
+        let mut transaction = self.begin().await.expect("begun");
+        sqlx::query("INSERT INTO bare (session, version, bytes) VALUES ($1, $2, $3)")
+            .bind(1_i64)
+            .bind(version)
+            .bind(bytes)
+            .execute(&mut *transaction)
+            .await
+            .expect("inserted");
+        transaction.commit().await.expect("committed");
+        begun.elapsed()
+    }
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+async fn compare(name: &str, mut bare: impl Bare, store: Arc<dyn SessionStore>) {
+    let mut writer = Writer::create(store, "bench").await;
+    let bytes = vec![b'x'; LENGTH];
+    let (mut plain, mut ours) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS + ROUNDS / 10 {
+        let version = i64::try_from(round).expect("small");
+        let pair = (bare.insert(version, &bytes).await, writer.append().await);
+        if round >= ROUNDS / 10 {
+            plain.push(pair.0);
+            ours.push(pair.1);
+        }
+    }
+    let total =
+        ours.iter().sum::<Duration>().as_secs_f64() / plain.iter().sum::<Duration>().as_secs_f64();
+    let (plain, ours) = (median(&mut plain), median(&mut ours));
+    let ratio = ours.as_secs_f64() / plain.as_secs_f64();
+    println!(
+        "{name}: append {ours:.0?}, bare insert {plain:.0?}: ratio of medians {ratio:.2}, of totals {total:.2}"
+    );
+
+    let snapshot = Snapshot {
+        version: writer.at.version,
+        bytes: vec![b's'; 40 * 1024].into(),
+        state_hash: writer.link.chain,
+        chain: writer.link.chain,
+    };
+    writer
+        .store
+        .put_snapshot(&writer.at, snapshot)
+        .await
+        .expect("kept");
+    for _ in 0..10 {
+        writer.append().await;
+    }
+    for from in [LoadFrom::Snapshot, LoadFrom::After(allm_core::Version(0))] {
+        let mut times = Vec::new();
+        let mut entries = 0;
+        for _ in 0..50 {
+            let begun = Instant::now();
+            let loaded = writer.store.load(&writer.at.id, from).await.expect("there");
+            times.push(begun.elapsed());
+            entries = loaded.entries.len();
+        }
+        let took = median(&mut times);
+        println!("{name}: load with {entries} entries ({from:?}) {took:.0?}");
+    }
+}
+
+#[tokio::main]
+async fn main() {
+    let folder = std::env::temp_dir().join(format!("allm-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let bare = SqliteConnectOptions::new()
+        .filename(folder.join("bare.db"))
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .disable_statement_logging();
+    let mut bare = bare.connect().await.expect("opens");
+    let table = "CREATE TABLE bare (session INTEGER, version INTEGER, bytes BLOB, PRIMARY KEY (session, version))";
+    sqlx::raw_sql(table).execute(&mut bare).await.expect("made");
+    let store = SqliteStore::open(folder.join("ours.db"))
+        .await
+        .expect("opens");
+    compare("SQLite", bare, Arc::new(store)).await;
+    std::fs::remove_dir_all(&folder).expect("removed");
+
+    let Some(server) = Server::private() else {
+        return;
+    };
+    let url = server.database();
+    let options: PgConnectOptions = url.parse().expect("a URL");
+    let mut bare = options
+        .disable_statement_logging()
+        .connect()
+        .await
+        .expect("connects");
+    let table = "CREATE TABLE bare (session bigint, version bigint, bytes bytea, PRIMARY KEY (session, version))";
+    sqlx::raw_sql(table).execute(&mut bare).await.expect("made");
+    let store = PostgresStore::connect(&url).await.expect("connects");
+    compare("PostgreSQL", bare, Arc::new(store)).await;
+}

@@ -1,0 +1,89 @@
+//! Connections, lent one at a time.
+//!
+//! A connection comes back only when the work on it ended well. One whose work failed or was dropped half way is closed,
+//! so nothing has to be asked of it before it is lent again.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use sqlx::{ConnectOptions, Connection};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
+
+pub(crate) struct Connections<C: Connection> {
+    options: C::Options,
+    permits: Semaphore,
+    idle: Mutex<Vec<C>>,
+    wait: Duration,
+}
+
+/// A connection that is lent. Dropping it closes it.
+pub(crate) struct Lent<'a, C: Connection> {
+    pub(crate) connection: C,
+    /// Whether it was used before, so that it may be dead without anybody having noticed.
+    #[cfg(feature = "postgres")]
+    pub(crate) used: bool,
+    from: &'a Connections<C>,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl<C: Connection> Connections<C> {
+    /// At most `size` connections; whoever waits for one, or for the database to answer, waits this long.
+    pub(crate) fn new(options: C::Options, size: u32, wait: Duration) -> Self {
+        Self {
+            options,
+            permits: Semaphore::new(size.max(1) as usize),
+            idle: Mutex::default(),
+            wait,
+        }
+    }
+
+    pub(crate) async fn lend(&self) -> Result<Lent<'_, C>, sqlx::Error> {
+        let lend = async {
+            let permit = self.permits.acquire().await;
+            let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
+            let idle = self.idle().pop();
+            #[cfg(feature = "postgres")]
+            let used = idle.is_some();
+            let connection = match idle {
+                Some(connection) => connection,
+                None => self.options.connect().await?,
+            };
+            Ok(Lent {
+                connection,
+                #[cfg(feature = "postgres")]
+                used,
+                from: self,
+                _permit: permit,
+            })
+        };
+        let lent = timeout(self.wait, lend).await;
+        lent.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+    }
+
+    /// Closes those that are idle: when one is found dead, so are the others.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn forget_idle(&self) {
+        self.idle().clear();
+    }
+
+    /// Closes those that are idle and waits until they are.
+    pub(crate) async fn close(&self) {
+        let idle = std::mem::take(&mut *self.idle());
+        for connection in idle {
+            // It is closed in any case; there is nobody to tell how it went.
+            drop(connection.close().await);
+        }
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<C>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C: Connection> Lent<'_, C> {
+    /// Gives it back, to be lent again.
+    pub(crate) fn keep(self) {
+        self.from.idle().push(self.connection);
+    }
+}

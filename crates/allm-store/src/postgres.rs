@@ -1,0 +1,158 @@
+//! A store in PostgreSQL.
+
+mod answer;
+mod answers;
+mod hear;
+mod open;
+mod options;
+mod read;
+mod sql;
+mod write;
+
+use std::fmt;
+use std::sync::Arc;
+
+use allm_core::{StoreError, StoreReason};
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{AssertSqlSafe, raw_sql};
+
+use crate::database::connections::Connections;
+use crate::database::fault;
+use hear::Hearing;
+pub use options::PostgresOptions;
+use sql::{Sql, quoted};
+
+/// A store in PostgreSQL, for many machines.
+///
+/// Every operation is one statement, and an append takes one row lock, that of its session. Nothing is kept in a
+/// connection between two statements, so a pooler that gives each transaction another connection may stand before the
+/// server. Time is that of the server.
+///
+/// What was appended is told to the other machines by `NOTIFY`, after it is committed and for
+/// [`changed`](allm_core::SessionStore::changed) only. A pooler does not pass that on; nothing else needs it.
+///
+/// ```no_run
+/// # async fn doc() -> Result<(), allm_core::StoreError> {
+/// use allm_store::PostgresStore;
+///
+/// let store = PostgresStore::connect("postgres://app@db.example.org/app").await?;
+/// # drop(store);
+/// # Ok(())
+/// # }
+/// ```
+pub struct PostgresStore {
+    connections: Arc<Connections<PgConnection>>,
+    /// The name of the schema, quoted.
+    schema: String,
+    /// `None` when hints are switched off.
+    hearing: Option<Hearing>,
+}
+
+/// Whether a statement may be sent again when its answer was lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Again {
+    /// The second time does no harm and gives the same answer.
+    Safe,
+    Never,
+}
+
+impl PostgresStore {
+    /// Connects to a database and makes the tables in its schema `allm`, or migrates them if need be.
+    ///
+    /// # Errors
+    ///
+    /// `refused` when the URL cannot be read or the server does not let us in; `unavailable` when it does not answer;
+    /// `schema_too_new` when a newer library has migrated the tables; `corrupt` when they were migrated with another
+    /// text of a migration.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::options().connect(url).await
+    }
+
+    /// Options, to connect otherwise.
+    #[must_use]
+    pub fn options() -> PostgresOptions {
+        PostgresOptions::default()
+    }
+
+    /// A statement that begins so. The name of the schema goes before each name of a table or function.
+    fn sql(&self) -> Sql {
+        Sql::new(&self.schema)
+    }
+
+    async fn rows(&self, sql: Sql, again: Again) -> Result<Vec<PgRow>, StoreError> {
+        let sql: Arc<str> = sql.finish().into();
+        let mut lent = self.connections.lend().await.map_err(told)?;
+        loop {
+            let rows = raw_sql(AssertSqlSafe(Arc::clone(&sql)));
+            let rows = rows.fetch_all(&mut lent.connection).await;
+            match rows {
+                Ok(rows) => {
+                    lent.keep();
+                    return Ok(rows);
+                }
+                Err(error) if is_lost(&error) => {
+                    // The server went away since the connection was last used, so the others are dead as well.
+                    self.connections.forget_idle();
+                    if again == Again::Never || !lent.used {
+                        return Err(told(error));
+                    }
+                    drop(lent);
+                    lent = self.connections.lend().await.map_err(told)?;
+                }
+                Err(error) => {
+                    // An error of the server ends its statement and nothing else.
+                    if error.as_database_error().is_some() {
+                        lent.keep();
+                    }
+                    return Err(told(error));
+                }
+            }
+        }
+    }
+
+    /// The only row of an answer.
+    async fn row(&self, sql: Sql, again: Again) -> Result<PgRow, StoreError> {
+        let row = self.rows(sql, again).await?.into_iter().next();
+        row.ok_or_else(|| told(sqlx::Error::RowNotFound))
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether the connection is dead.
+fn is_lost(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_) => true,
+        sqlx::Error::Database(error) => {
+            let code = error.code().unwrap_or_default();
+            code.starts_with("57P") || code.starts_with("08")
+        }
+        _ => false,
+    }
+}
+
+fn told(error: sqlx::Error) -> StoreError {
+    fault::told(&error, reason_of)
+}
+
+/// By the codes of SQL: the first two characters are the class.
+fn reason_of(code: &str) -> StoreReason {
+    match code {
+        "53100" => StoreReason::Full,
+        "54000" => StoreReason::TooLarge,
+        "XX001" | "XX002" => StoreReason::Corrupt,
+        // A table or a function of ours is not there.
+        "42P01" | "42883" | "3F000" => StoreReason::SchemaTooOld,
+        _ => match code.get(..2) {
+            // Not let in, no such database, not allowed, against a constraint.
+            Some("22" | "23" | "28" | "3D" | "42") => StoreReason::Refused,
+            _ => StoreReason::Unavailable,
+        },
+    }
+}

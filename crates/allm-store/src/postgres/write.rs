@@ -1,0 +1,219 @@
+//! Everything that writes: one call of a function of the database each.
+
+use std::time::Duration;
+
+use allm_core::{
+    AppendId, DeleteIf, Entry, EntryClass, Fence, Head, HeadUpdate, Lease, NewSession, Position,
+    SessionId, Snapshot, StoreError, StoreReason, Takeover, Version, WriterId, check_append,
+};
+
+use super::answer::Answer;
+use super::sql::Sql;
+use super::{Again, PostgresStore};
+use crate::clock::whole_millis;
+use crate::database::content::Place;
+use crate::database::{count, integer, tags};
+use crate::rules::{TOMBSTONE_MILLIS, short_ttl, uncovered_trim, unfit_snapshot};
+
+/// A lease that lasts this many milliseconds lasts for ever; a time has room for it twice.
+const LONGEST_TTL: i64 = 253_402_300_799_999;
+
+impl Sql {
+    /// The part of a head that a writer computes: status, runnable, tags, next expiry.
+    fn head(self, head: &HeadUpdate) -> Self {
+        let tag = |sql: Self, (key, value): (&String, &String)| sql.bytes(&tags::one(key, value));
+        let sql = self.push("'").push(head.status.as_str()).push("',");
+        let sql = sql.flag(head.runnable).push(",");
+        let sql = sql.array(&head.tags, tag, "bytea[]").push(",");
+        sql.time(head.next_expiry)
+    }
+
+    fn class(self, class: EntryClass) -> Self {
+        self.push(match class {
+            EntryClass::Input => "0::smallint",
+            EntryClass::Progress => "1::smallint",
+        })
+    }
+
+    fn id(self, id: &SessionId) -> Self {
+        self.text(id.as_str())
+    }
+
+    /// The id and the `uid` of a session.
+    fn session(self, at: &Position) -> Self {
+        self.id(&at.id).push(",").bytes(at.uid.as_bytes())
+    }
+}
+
+/// A lease as long as asked, or as there is.
+fn millis(ttl: Duration) -> i64 {
+    whole_millis(ttl).min(LONGEST_TTL)
+}
+
+impl PostgresStore {
+    async fn call(&self, sql: Sql, again: Again) -> Result<Answer, StoreError> {
+        Answer::read(&self.row(sql.push(")"), again).await?)
+    }
+
+    fn function(&self, name: &'static str) -> Sql {
+        self.sql().push("SELECT * FROM ").name(name)
+    }
+
+    pub(super) async fn create_new(&self, new: &NewSession) -> Result<Head, StoreError> {
+        new.check()?;
+        let first = &new.first;
+        let place = Place::of(&first.bytes);
+        let sql = self.function("create_1(").id(&new.id).push(",");
+        let sql = sql.bytes(new.uid.as_bytes()).push(",").head(&new.head);
+        let sql = sql.push(",").class(first.class).push(",");
+        let sql = sql.int(first.at.as_millis()).push(",");
+        let sql = sql.bytes(first.chain.as_bytes()).push(",");
+        let sql = sql
+            .bytes(&first.bytes)
+            .push(",")
+            .optional_bytes(place.hash());
+        let answer = self.call(sql, Again::Never).await?;
+        answer.ok(Version(0))?;
+        Ok(Head::created(new))
+    }
+
+    pub(super) async fn append_all(
+        &self,
+        at: &Position,
+        fence: Option<Fence>,
+        append_id: AppendId,
+        entries: &[Entry],
+        head: &HeadUpdate,
+    ) -> Result<Version, StoreError> {
+        let version = check_append(at, fence, entries)?;
+        let places: Vec<Place> = entries
+            .iter()
+            .map(|entry| Place::of(&entry.bytes))
+            .collect();
+        let sql = self.function("append_1(").session(at).push(",");
+        let sql = sql.int(integer(at.version.0)).push(",");
+        let sql = sql
+            .optional_int(fence.map(|fence| integer(fence.0)))
+            .push(",");
+        let sql = sql.bytes(append_id.as_bytes()).push(",");
+        let sql = sql
+            .array(entries, |sql, entry| sql.class(entry.class), "smallint[]")
+            .push(",");
+        let at_millis = |sql: Sql, entry: &Entry| sql.int(entry.at.as_millis());
+        let sql = sql.array(entries, at_millis, "bigint[]").push(",");
+        let chain = |sql: Sql, entry: &Entry| sql.bytes(entry.chain.as_bytes());
+        let sql = sql.array(entries, chain, "bytea[]").push(",");
+        let bytes = |sql: Sql, entry: &Entry| sql.bytes(&entry.bytes);
+        let sql = sql.array(entries, bytes, "bytea[]").push(",");
+        let sql = if places.iter().any(|place| place.hash().is_some()) {
+            let hash = |sql: Sql, place: &Place| sql.optional_bytes(place.hash());
+            sql.array(&places, hash, "bytea[]")
+        } else {
+            sql.push("NULL")
+        };
+        let sql = sql.push(",").head(head);
+        // Its id makes the second time the same as the first.
+        let answer = self.call(sql, Again::Safe).await?;
+        answer.ok(at.version)?;
+        Ok(version)
+    }
+
+    pub(super) async fn delete_if(
+        &self,
+        id: &SessionId,
+        condition: DeleteIf,
+    ) -> Result<(), StoreError> {
+        let (version, force) = match condition {
+            DeleteIf::Version(version) => (Some(version), false),
+            DeleteIf::Any => (None, false),
+            DeleteIf::Force => (None, true),
+        };
+        let sql = self.function("delete_1(").id(id).push(",");
+        let sql = sql.optional_int(version.map(|version| integer(version.0)));
+        let sql = sql.push(",").flag(force).push(",").int(TOMBSTONE_MILLIS);
+        let answer = self.call(sql, Again::Never).await?;
+        answer.ok(version.unwrap_or_default()).map(drop)
+    }
+
+    pub(super) async fn acquire_for(
+        &self,
+        id: &SessionId,
+        holder: &WriterId,
+        ttl: Duration,
+        takeover: Takeover,
+    ) -> Result<Lease, StoreError> {
+        if whole_millis(ttl) == 0 {
+            return Err(short_ttl());
+        }
+        let sql = self.function("acquire_1(").id(id).push(",");
+        let sql = sql.bytes(holder.as_str().as_bytes()).push(",");
+        let sql = sql.int(millis(ttl)).push(",");
+        let sql = sql.flag(takeover == Takeover::Force);
+        let answer = self.call(sql, Again::Never).await?;
+        let answer = answer.ok(Version(0))?;
+        Ok(Lease {
+            id: id.clone(),
+            uid: answer.uid()?,
+            holder: holder.clone(),
+            fence: Fence(count(answer.fence.unwrap_or_default())),
+            ttl,
+            expires_at: answer.until(),
+        })
+    }
+
+    pub(super) async fn renew_lease(&self, lease: &Lease) -> Result<Lease, StoreError> {
+        let sql = self.function("renew_1(").id(&lease.id).push(",");
+        let sql = sql.bytes(lease.uid.as_bytes()).push(",");
+        let sql = sql
+            .int(integer(lease.fence.0))
+            .push(",")
+            .int(millis(lease.ttl));
+        let answer = self.call(sql, Again::Safe).await?;
+        let answer = answer.ok(Version(0))?;
+        Ok(Lease {
+            expires_at: answer.until(),
+            ..lease.clone()
+        })
+    }
+
+    pub(super) async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+        let sql = self.function("release_1(").id(&lease.id).push(",");
+        let sql = sql.bytes(lease.uid.as_bytes()).push(",");
+        let sql = sql.int(integer(lease.fence.0));
+        let answer = self.call(sql, Again::Safe).await?;
+        answer.ok(Version(0)).map(drop)
+    }
+
+    pub(super) async fn keep_snapshot(
+        &self,
+        at: &Position,
+        snapshot: &Snapshot,
+    ) -> Result<(), StoreError> {
+        let place = Place::of(&snapshot.bytes);
+        let sql = self.function("put_snapshot_1(").session(at).push(",");
+        let sql = sql.int(integer(at.version.0)).push(",");
+        let sql = sql.int(integer(snapshot.version.0)).push(",");
+        let sql = sql.bytes(snapshot.state_hash.as_bytes()).push(",");
+        let sql = sql.bytes(snapshot.chain.as_bytes()).push(",");
+        let sql = sql
+            .bytes(&snapshot.bytes)
+            .push(",")
+            .optional_bytes(place.hash());
+        let answer = self.call(sql, Again::Safe).await?;
+        match answer.ok(at.version) {
+            Err(error) if error.reason == StoreReason::Refused => Err(unfit_snapshot()),
+            answer => answer.map(drop),
+        }
+    }
+
+    pub(super) async fn trim_to(&self, at: &Position, before: Version) -> Result<(), StoreError> {
+        let sql = self.function("trim_1(").session(at).push(",");
+        let sql = sql.int(integer(at.version.0)).push(",");
+        let sql = sql.int(integer(before.0).saturating_sub(1));
+        let answer = self.call(sql, Again::Safe).await?;
+        match answer.ok(at.version) {
+            Err(error) if error.reason == StoreReason::Refused => Err(uncovered_trim()),
+            answer => answer.map(drop),
+        }
+    }
+}

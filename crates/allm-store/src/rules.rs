@@ -1,0 +1,59 @@
+//! What every store here says and does alike.
+
+use allm_core::{StoreError, StoreReason, Version};
+
+/// Content up to this many bytes is kept in its row, longer content once by its hash.
+#[cfg(feature = "database")]
+pub(crate) const INLINE_BYTES: usize = 64 * 1024;
+
+/// How long a tombstone stays, in milliseconds: 30 days.
+pub(crate) const TOMBSTONE_MILLIS: i64 = 30 * 24 * 60 * 60 * 1000;
+
+pub(crate) fn not_found() -> StoreError {
+    StoreError::new(StoreReason::NotFound, "no session has this id")
+}
+
+pub(crate) fn already_exists() -> StoreError {
+    StoreError::new(StoreReason::AlreadyExists, "a session has this id already")
+}
+
+pub(crate) fn gone() -> StoreError {
+    StoreError::new(StoreReason::Gone, "the session was deleted")
+}
+
+pub(crate) fn fenced() -> StoreError {
+    StoreError::new(StoreReason::Fenced, "the lease was released or taken over")
+}
+
+pub(crate) fn refused(message: &str) -> StoreError {
+    StoreError::new(StoreReason::Refused, message)
+}
+
+pub(crate) fn short_ttl() -> StoreError {
+    refused("a lease lasts a millisecond or more")
+}
+
+pub(crate) fn unfit_snapshot() -> StoreError {
+    refused("the snapshot does not fit the journal")
+}
+
+pub(crate) fn uncovered_trim() -> StoreError {
+    refused("no snapshot covers the entries that would be dropped")
+}
+
+/// The last id with this prefix that there can be: an id has at most 200 bytes.
+#[cfg(feature = "database")]
+pub(crate) fn last_with_prefix(prefix: &str) -> String {
+    let mut last = prefix.to_owned();
+    last.extend(std::iter::repeat_n(char::MAX, 50));
+    last
+}
+
+/// `conflict` unless the session is where the writer believes it.
+pub(crate) fn at_version(expected: Version, actual: Version) -> Result<(), StoreError> {
+    if expected == actual {
+        Ok(())
+    } else {
+        Err(StoreError::conflict(expected, actual))
+    }
+}

@@ -1,0 +1,88 @@
+//! The trait.
+
+use std::time::Duration;
+
+use allm_core::{
+    AppendId, BoxFuture, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
+    NewSession, Page, PageRequest, Position, SessionFilter, SessionId, SessionStore, Snapshot,
+    StoreError, Takeover, Timestamp, Version, WriterId,
+};
+
+use super::SqliteStore;
+use super::append::Append;
+
+type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+impl SessionStore for SqliteStore {
+    fn create<'a>(&'a self, new: &'a NewSession) -> Answer<'a, Head> {
+        Box::pin(self.create_new(new))
+    }
+
+    fn load<'a>(&'a self, id: &'a SessionId, from: LoadFrom) -> Answer<'a, Loaded> {
+        Box::pin(self.load_from(id, from))
+    }
+
+    fn append<'a>(
+        &'a self,
+        at: &'a Position,
+        fence: Option<Fence>,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> Answer<'a, Version> {
+        let append = Append {
+            at,
+            fence,
+            id: append_id,
+            entries,
+            head,
+        };
+        Box::pin(async move {
+            let version = self.append_all(append).await?;
+            self.hints.give(&at.id);
+            Ok(version)
+        })
+    }
+
+    fn list<'a>(&'a self, filter: &'a SessionFilter, page: PageRequest) -> Answer<'a, Page<Head>> {
+        Box::pin(async move { self.list_page(filter, &page).await })
+    }
+
+    fn delete<'a>(&'a self, id: &'a SessionId, condition: DeleteIf) -> Answer<'a, ()> {
+        Box::pin(self.delete_if(id, condition))
+    }
+
+    fn acquire<'a>(
+        &'a self,
+        id: &'a SessionId,
+        holder: &'a WriterId,
+        ttl: Duration,
+        takeover: Takeover,
+    ) -> Answer<'a, Lease> {
+        Box::pin(self.acquire_for(id, holder, ttl, takeover))
+    }
+
+    fn renew<'a>(&'a self, lease: &'a Lease) -> Answer<'a, Lease> {
+        Box::pin(self.renew_lease(lease))
+    }
+
+    fn release(&self, lease: Lease) -> Answer<'_, ()> {
+        Box::pin(async move { self.release_lease(&lease).await })
+    }
+
+    fn put_snapshot<'a>(&'a self, at: &'a Position, snapshot: Snapshot) -> Answer<'a, ()> {
+        Box::pin(async move { self.keep_snapshot(at, &snapshot).await })
+    }
+
+    fn trim<'a>(&'a self, at: &'a Position, before: Version) -> Answer<'a, ()> {
+        Box::pin(self.trim_to(at, before))
+    }
+
+    fn now(&self) -> Answer<'_, Timestamp> {
+        Box::pin(async move { Ok(self.clock.now()) })
+    }
+
+    fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        Box::pin(self.hints.wait(id))
+    }
+}

@@ -1,0 +1,39 @@
+//! The rules of every store, behind a pooler that gives every transaction another connection, and without hints.
+
+use std::sync::Arc;
+
+use allm_postgres_test::Pooler;
+use allm_store::PostgresStore;
+
+use super::database;
+use super::support::{Store, behaviours, filters};
+
+macro_rules! rules {
+    ($( $(#[$meta:meta])* fn $name:ident => $rule:path; )+) => {$(
+        $(#[$meta])*
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            let Some(database) = database() else { return };
+            let Some(pooler) = Pooler::before(&database.server) else { return };
+            let options = PostgresStore::options().without_notify();
+            let store = options.connect(&pooler.url(&database.url)).await.expect("connects");
+            let store: Store = Arc::new(store);
+            $rule(&store).await;
+        }
+    )+};
+}
+
+rules! {
+    fn s121_s107_one_of_a_hundred_creators_succeeds => behaviours::one_of_many_creators_succeeds;
+    fn s121_s108_s110_s111_an_append_is_checked_in_order => behaviours::an_append_is_checked_in_order;
+    fn s121_s112_load_gives_the_later_entries => behaviours::later_entries_are_loaded_in_order;
+    fn s121_s113_every_filter_agrees_with_the_naive_one => filters::every_filter_agrees_with_the_naive_one;
+    fn s121_s114_paging_shows_each_lasting_session_once => behaviours::paging_shows_each_lasting_session_once;
+    fn s121_s115_long_content_comes_back => behaviours::long_content_comes_back;
+    fn s121_s116_odd_texts_are_matched_literally => behaviours::odd_texts_are_matched_literally;
+    fn s121_s124_s125_s126_fences_grow => behaviours::fences_grow;
+    fn s121_s130_fifty_writers_lose_nothing => behaviours::fifty_writers_lose_nothing;
+    fn s121_s132_s169_s170_a_deleted_session_is_gone => behaviours::a_deleted_session_is_gone;
+    fn s121_s172_trimming_needs_a_snapshot => behaviours::trimming_needs_a_snapshot;
+    fn s121_a_head_is_what_was_last_written => behaviours::a_head_is_what_was_last_written;
+}

@@ -1,0 +1,238 @@
+//! What happens when something goes wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use allm_core::{
+    DeleteIf, EntryClass, LoadFrom, StoreError, StoreReason, Takeover, Version, WriterId,
+};
+use allm_store::{Clock, SqliteStore};
+
+use super::support::logs::{Logs, shows};
+use super::support::{Journal, Store, behaviours, id, reason, time};
+use super::{Folder, execute, rows};
+
+#[tokio::test]
+async fn s109_an_append_that_fails_at_any_row_leaves_nothing() {
+    let folder = Folder::new();
+    let store = folder.store().await;
+    let journal = Journal::create(&store, "a").await;
+    let entries = journal.next(EntryClass::Input, &["1", "2", "3", "4", "5"]);
+    let before = journal.whole().await;
+    let rows = (2..=6).map(|version| format!("INSERT ON entries WHEN new.version = {version}"));
+    for row in rows.chain(["UPDATE ON sessions".to_owned()]) {
+        let trigger =
+            format!("CREATE TRIGGER fault BEFORE {row} BEGIN SELECT RAISE(ABORT, 'injected'); END");
+        execute(&folder, &trigger).await;
+        journal
+            .try_append(None, [1; 16], &entries)
+            .await
+            .expect_err("injected");
+        assert_eq!(journal.whole().await, before);
+        execute(&folder, "DROP TRIGGER fault").await;
+    }
+    assert_eq!(
+        journal.try_append(None, [1; 16], &entries).await,
+        Ok(Version(6))
+    );
+    assert_eq!(journal.whole().await.entries.len(), 6);
+}
+
+#[tokio::test]
+async fn s115_a_missing_or_altered_blob_is_corrupt_at_its_version() {
+    let folder = Folder::new();
+    let store = folder.store().await;
+    let [a, _] = behaviours::long_content_comes_back(&store).await;
+    let whole = LoadFrom::After(Version(0));
+    execute(&folder, "UPDATE snapshots SET blob = zeroblob(32)").await;
+    let loaded = a.load(LoadFrom::Snapshot).await.expect("there");
+    assert_eq!(
+        (loaded.snapshot, loaded.entries.len()),
+        (None, 5),
+        "a snapshot is a cache"
+    );
+    execute(
+        &folder,
+        "UPDATE blobs SET content = zeroblob(70000) WHERE length(content) = 70000",
+    )
+    .await;
+    assert_eq!(a.load(whole).await, Err(StoreError::corrupt(Version(5))));
+    execute(&folder, "DELETE FROM blobs WHERE length(content) = 65537").await;
+    assert_eq!(a.load(whole).await, Err(StoreError::corrupt(Version(4))));
+    let later = a
+        .load(LoadFrom::After(Version(5)))
+        .await
+        .expect("nothing is asked of them");
+    assert_eq!(later.entries, []);
+}
+
+#[tokio::test]
+async fn s169_nothing_of_a_deleted_session_is_left_but_its_tombstone() {
+    let folder = Folder::new();
+    let store = folder.store().await;
+    let journals = behaviours::long_content_comes_back(&store).await;
+    let counts = async || {
+        let counts = "SELECT count(*) FROM sessions UNION ALL SELECT count(*) FROM entries
+             UNION ALL SELECT count(*) FROM appends UNION ALL SELECT count(*) FROM snapshots
+             UNION ALL SELECT count(*) FROM tags UNION ALL SELECT count(*) FROM blobs
+             UNION ALL SELECT count(*) FROM tombstones";
+        rows(&folder, counts).await
+    };
+    assert_eq!(counts().await, [2, 10, 0, 2, 0, 2, 0]);
+    for journal in &journals {
+        store.trim(&journal.at, Version(5)).await.expect("covered");
+    }
+    assert_eq!(counts().await, [2, 2, 6, 2, 0, 1, 0]);
+    store
+        .delete(&journals[0].at.id, DeleteIf::Any)
+        .await
+        .expect("deleted");
+    assert_eq!(counts().await, [1, 1, 3, 1, 0, 1, 1]);
+    journals[1]
+        .load(LoadFrom::Snapshot)
+        .await
+        .expect("what it shared is there");
+    store
+        .delete(&journals[1].at.id, DeleteIf::Any)
+        .await
+        .expect("deleted");
+    assert_eq!(counts().await, [0, 0, 0, 0, 0, 0, 2]);
+}
+
+/// S163
+#[tokio::test]
+async fn s163_a_full_disk_is_full_and_changes_nothing() {
+    let folder = Folder::new();
+    let small = SqliteStore::options().max_pages(60);
+    let small: Store = Arc::new(small.open(folder.file()).await.expect("opens"));
+    let mut journal = Journal::create(&small, "a").await;
+    let text = "x".repeat(10_000);
+    let mut refused = 0;
+    for append in 0..40 {
+        let before = journal.whole().await;
+        let entries = journal.next(EntryClass::Input, &[&text]);
+        match journal.try_append(None, [append; 16], &entries).await {
+            Ok(version) => {
+                journal.at.version = version;
+                journal.link = entries[0].link();
+            }
+            Err(error) => {
+                assert_eq!(error.reason, StoreReason::Full);
+                assert_eq!(journal.whole().await, before);
+                refused += 1;
+                // With room again, the same append is done.
+                let store = folder.store().await;
+                let roomy = Journal {
+                    store,
+                    ..journal.clone()
+                };
+                let done = roomy.try_append(None, [append; 16], &entries).await;
+                assert_eq!(done, Ok(entries[0].version));
+                journal.at.version = entries[0].version;
+                journal.link = entries[0].link();
+            }
+        }
+    }
+    assert!(refused > 3, "the disk was full {refused} times");
+    assert_eq!(journal.whole().await.entries.len(), 41);
+}
+
+#[tokio::test]
+async fn a_file_that_is_locked_for_too_long_is_unavailable() {
+    let folder = Folder::new();
+    let store = SqliteStore::options().busy_timeout(Duration::from_millis(50));
+    let store: Store = Arc::new(store.open(folder.file()).await.expect("opens"));
+    let mut journal = Journal::create(&store, "a").await;
+    let mut other = super::connect(&folder).await;
+    sqlx::query("BEGIN IMMEDIATE")
+        .execute(&mut other)
+        .await
+        .expect("locked");
+    assert_eq!(reason(journal.write("x").await), StoreReason::Unavailable);
+    journal.whole().await;
+    sqlx::query("ROLLBACK")
+        .execute(&mut other)
+        .await
+        .expect("free");
+    assert_eq!(journal.write("x").await, Ok(Version(2)));
+}
+
+#[tokio::test]
+async fn s126_fences_grow_after_a_restart_too() {
+    let folder = Folder::new();
+    let last = behaviours::fences_grow(&folder.store().await).await;
+    let store = folder.store().await;
+    let holder = WriterId::new("later");
+    let lease = store
+        .acquire(&id("a"), &holder, Duration::from_secs(1), Takeover::Force)
+        .await;
+    assert_eq!(lease.expect("forced").fence.0, last.0 + 1);
+}
+
+/// The store's half of S167 and S168.
+#[tokio::test]
+async fn s168_leases_follow_the_store_s_clock_wherever_it_jumps() {
+    let folder = Folder::new();
+    let clock = Clock::manual(time(1_000_000));
+    let store = SqliteStore::options().clock(clock.clone());
+    let store: Store = Arc::new(store.open(folder.file()).await.expect("opens"));
+    let journal = Journal::create(&store, "a").await;
+    let first = journal
+        .acquire("one", Takeover::IfExpired)
+        .await
+        .expect("free");
+    clock.advance(Duration::from_secs(24 * 60 * 60));
+    let second = journal
+        .acquire("two", Takeover::IfExpired)
+        .await
+        .expect("expired");
+    assert_eq!(
+        reason(journal.progress(first.fence, 1).await),
+        StoreReason::Fenced
+    );
+    clock.set(time(1_000_000));
+    let held = journal.acquire("one", Takeover::IfExpired).await;
+    assert_eq!(held, Err(StoreError::lease_held(second.held())));
+    journal
+        .acquire("one", Takeover::Force)
+        .await
+        .expect("forced");
+    store
+        .delete(&journal.at.id, DeleteIf::Force)
+        .await
+        .expect("deleted");
+    let month = Duration::from_secs(30 * 24 * 60 * 60);
+    clock.advance(month - Duration::from_millis(1));
+    assert_eq!(reason(journal.input(1, "x").await), StoreReason::Gone);
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(reason(journal.input(1, "x").await), StoreReason::NotFound);
+}
+
+#[tokio::test]
+async fn s122_nothing_that_is_told_shows_content() {
+    const SECRET: &str = "the-secret-content";
+    let logs = Logs::begin();
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).await.expect("opens");
+    let shown = format!("{store:?}");
+    let store: Store = Arc::new(store);
+    let mut journal = Journal::create(&store, "a").await;
+    journal.write(SECRET).await.expect("appended");
+    let snapshot = journal.snapshot(SECRET);
+    store
+        .put_snapshot(&journal.at, snapshot)
+        .await
+        .expect("kept");
+    journal.input(1, SECRET).await.expect("appended");
+    let reused = journal.input(1, "other").await.expect_err("a conflict");
+    execute(
+        &folder,
+        "CREATE TRIGGER fault BEFORE INSERT ON entries \
+        BEGIN SELECT RAISE(ABORT, 'the-secret-content'); END",
+    )
+    .await;
+    journal.reload().await;
+    let broken = journal.input(2, SECRET).await.expect_err("injected");
+    let told = format!("{shown} {reused:?} {broken:?} {broken} {}", logs.text());
+    assert!(!shows(&told, SECRET), "{told}");
+}
