@@ -9,12 +9,18 @@ mod durable;
 mod emit;
 mod journal;
 mod lease;
+mod reading;
+mod recovery;
 mod registry;
+mod running;
 mod store_journal;
+mod trim;
 mod value;
 
 pub use call::SessionCall;
 pub use durable::DurableSession;
 pub use emit::SessionStream;
+pub use reading::{SessionEvents, Told};
+pub use recovery::{Recovery, RetentionPolicy};
 pub use registry::{Beginning, Sessions, SessionsOptions};
 pub use value::{Session, SubmittedResult};

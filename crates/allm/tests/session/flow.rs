@@ -10,7 +10,7 @@ use allm::{
 };
 use serde_json::{Value, json};
 
-fn engine(fake: &Fake, tools: Vec<Tool>) -> Engine {
+pub(crate) fn engine(fake: &Fake, tools: Vec<Tool>) -> Engine {
     Engine::builder()
         .provider(fake.clone())
         .model("fake:any")
@@ -23,7 +23,7 @@ fn tool(name: &str) -> Tool {
     Tool::new(name, "A tool.", json!({"type": "object"}))
 }
 
-fn giving(name: &str, value: Value) -> Tool {
+pub(crate) fn giving(name: &str, value: Value) -> Tool {
     tool(name).handler(move |_: Value| {
         let value = value.clone();
         async move { Ok::<_, std::fmt::Error>(value) }

@@ -9,4 +9,5 @@
     reason = "these are tests"
 )]
 
+mod durable;
 mod flow;

@@ -1,0 +1,266 @@
+//! Sessions that nobody drives: found, driven, expired, swept.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use allm_core::session::Operation;
+use allm_core::{
+    ChatResult, DeleteIf, Head, LeaseFilter, PageRequest, SessionError, SessionFilter, SessionId,
+    SessionReason, SessionStatus, StoreReason, Takeover, Timestamp,
+};
+use tokio::task::JoinSet;
+
+use super::driver::{Orders, Outcome};
+use super::registry::Sessions;
+use super::running::{Finished, drive_taken};
+use super::store_journal::View;
+use crate::engine::Engine;
+use crate::engine::settings::Settings;
+
+/// How many sessions are recovered at once.
+const AT_ONCE: usize = 16;
+
+/// What came of a session that was recovered.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// The session.
+    pub id: SessionId,
+    /// The result of its run; `None` when it was left unfinished because this process is shutting down.
+    pub result: Result<Option<ChatResult>, SessionError>,
+}
+
+/// Which sessions a sweep deletes. Nothing is ever deleted without one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RetentionPolicy {
+    /// Those with one of these statuses.
+    pub statuses: BTreeSet<SessionStatus>,
+    /// Those that nobody has written to for so long.
+    pub unused_for: Duration,
+}
+
+impl RetentionPolicy {
+    /// Sessions that are idle, completed or failed, and that nobody has written to for so long.
+    #[must_use]
+    pub fn unused_for(time: Duration) -> Self {
+        Self {
+            statuses: [
+                SessionStatus::Idle,
+                SessionStatus::Completed,
+                SessionStatus::Error,
+            ]
+            .into(),
+            unused_for: time,
+        }
+    }
+
+    /// Only those with one of these statuses.
+    #[must_use]
+    pub fn statuses(mut self, statuses: impl IntoIterator<Item = SessionStatus>) -> Self {
+        self.statuses = statuses.into_iter().collect();
+        self
+    }
+}
+
+impl Sessions {
+    /// Finds the sessions that can go on and that nobody drives, and drives each of them with this engine to where it
+    /// stops. Sessions that wait, that have failed or that somebody else drives are left alone.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot list them. What happens to one session is told in its [`Recovery`].
+    pub async fn recover(&self, engine: &Engine) -> Result<Vec<Recovery>, SessionError> {
+        self.recover_with(|_| Some(engine.clone())).await
+    }
+
+    /// As [`recover`](Self::recover), with an engine for each session; sessions without one are left alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of `recover`.
+    pub async fn recover_with(
+        &self,
+        engine: impl Fn(&Head) -> Option<Engine> + Send,
+    ) -> Result<Vec<Recovery>, SessionError> {
+        let filter = SessionFilter::new().runnable().lease(LeaseFilter::Free);
+        let mut page = PageRequest::default();
+        let mut tasks = JoinSet::new();
+        let mut done = Vec::new();
+        loop {
+            let found = self.list(&filter, page).await?;
+            for head in found.items {
+                if self.0.closing.is_cancelled() {
+                    break;
+                }
+                let Some(engine) = engine(&head) else {
+                    continue;
+                };
+                if tasks.len() >= AT_ONCE {
+                    done.extend(tasks.join_next().await.and_then(flat));
+                }
+                let sessions = self.clone();
+                tasks.spawn(async move { sessions.recover_one(head.id, engine).await });
+            }
+            match found.next {
+                Some(cursor) => page = PageRequest::default().after(cursor),
+                None => break,
+            }
+        }
+        while let Some(recovered) = tasks.join_next().await {
+            done.extend(flat(recovered));
+        }
+        Ok(done)
+    }
+
+    /// `None` when somebody else was faster, or it is not there any more.
+    async fn recover_one(self, id: SessionId, engine: Engine) -> Option<Recovery> {
+        let recovered = |result| {
+            Some(Recovery {
+                id: id.clone(),
+                result,
+            })
+        };
+        let view = match View::load(&**self.store(), &id).await {
+            Ok(view) => view,
+            Err(error) if is_gone(&error) => return None,
+            Err(error) => return recovered(Err(error)),
+        };
+        let mut taken = match self.take(&view, Takeover::IfExpired).await {
+            Ok(taken) => taken,
+            Err(error) if is_gone(&error) || error.reason == SessionReason::Busy => return None,
+            Err(error) => return recovered(Err(error)),
+        };
+        let store = Arc::clone(&taken.journal.store);
+        let refreshed = taken.journal.view.refresh(&*store).await;
+        if refreshed.is_err() || !taken.journal.view.data.is_runnable() {
+            taken.lease.release().await;
+            return match refreshed {
+                Err(error) if !is_gone(&error) => recovered(Err(error)),
+                _ => None,
+            };
+        }
+        let Some(uid) = view.data.uid() else {
+            return None;
+        };
+        let noted = self.note(uid);
+        let orders = Orders {
+            op: Operation::Resume,
+            message: None,
+            input_id: None,
+            settings: Settings::default(),
+            max_recoveries: self.0.options.max_recoveries,
+        };
+        let Finished { result, .. } =
+            drive_taken(self.clone(), taken, engine, orders, None, None, noted).await;
+        recovered(match result {
+            Ok(Outcome::Result(result)) => Ok(Some(result)),
+            Ok(Outcome::Left) => Ok(None),
+            Err(error) => Err(error),
+        })
+    }
+
+    /// Closes the waits that are over, in at most `limit` sessions; gives how many had some.
+    ///
+    /// # Errors
+    ///
+    /// What the store cannot do.
+    pub async fn expire(&self, limit: usize) -> Result<usize, SessionError> {
+        let now = self.store().now().await?;
+        let filter = SessionFilter::new().expires_before(now);
+        let mut expired = 0;
+        let mut page = PageRequest::default();
+        loop {
+            let found = self.list(&filter, page).await?;
+            for head in found.items {
+                if expired == limit {
+                    return Ok(expired);
+                }
+                match self.open(head.id.as_str()).await {
+                    Ok(mut session) => session.expire().await?,
+                    Err(error) if is_gone(&error) => continue,
+                    Err(error) => return Err(error),
+                }
+                expired += 1;
+            }
+            match found.next {
+                Some(cursor) => page = PageRequest::default().after(cursor),
+                None => return Ok(expired),
+            }
+        }
+    }
+
+    /// Deletes what the policy names, at most `limit` sessions; gives how many. Sessions that are driven, in progress,
+    /// waiting or with messages that are not delivered stay, unless the policy names their status.
+    ///
+    /// # Errors
+    ///
+    /// What the store cannot do.
+    pub async fn sweep(
+        &self,
+        policy: &RetentionPolicy,
+        limit: usize,
+    ) -> Result<usize, SessionError> {
+        let now = self.store().now().await?;
+        let age = i64::try_from(policy.unused_for.as_millis()).unwrap_or(i64::MAX);
+        let before = Timestamp::from_millis(now.as_millis().saturating_sub(age));
+        let Ok(before) = before else {
+            return Ok(0);
+        };
+        let mut filter = SessionFilter::new()
+            .updated_before(before)
+            .lease(LeaseFilter::Free);
+        for status in &policy.statuses {
+            filter = filter.status(*status);
+        }
+        if policy.statuses.is_empty() {
+            return Ok(0);
+        }
+        let mut deleted = 0;
+        let mut page = PageRequest::default();
+        loop {
+            let found = self.list(&filter, page).await?;
+            for head in found.items {
+                if deleted == limit {
+                    return Ok(deleted);
+                }
+                // Nobody was told what to do with it, so it has something to do.
+                if head.runnable && self.has_input(&head.id).await? {
+                    continue;
+                }
+                match self.delete(&head.id, DeleteIf::Version(head.version)).await {
+                    Ok(()) => deleted += 1,
+                    Err(error) if is_gone(&error) => {}
+                    Err(error)
+                        if matches!(
+                            error.reason,
+                            SessionReason::Conflict | SessionReason::Busy
+                        ) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            match found.next {
+                Some(cursor) => page = PageRequest::default().after(cursor),
+                None => return Ok(deleted),
+            }
+        }
+    }
+
+    async fn has_input(&self, id: &SessionId) -> Result<bool, SessionError> {
+        match View::load(&**self.store(), id).await {
+            Ok(view) => Ok(!view.data.inbox().is_empty()),
+            Err(error) if is_gone(&error) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn flat(joined: Result<Option<Recovery>, tokio::task::JoinError>) -> Option<Recovery> {
+    joined.ok().flatten()
+}
+
+pub(crate) fn is_gone(error: &SessionError) -> bool {
+    let reason = error.store.as_ref().map(|error| error.reason);
+    matches!(reason, Some(StoreReason::NotFound | StoreReason::Gone))
+}

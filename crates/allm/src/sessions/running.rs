@@ -1,0 +1,179 @@
+//! Driving a stored session: a task of its own, whoever listens.
+
+use std::sync::Arc;
+
+use allm_core::session::{EntryBody, LateOutcome, Operation};
+use allm_core::{
+    BoxFuture, CancelToken, ChatResult, Event, SessionError, SessionReason, Takeover, Version,
+};
+use tokio::sync::{broadcast, mpsc, oneshot};
+
+use super::call::Target;
+use super::driver::{Drive, Orders, Outcome as Driven, Signals};
+use super::durable::DurableSession;
+use super::emit::{Queue, Sink};
+use super::journal::Journal as _;
+use super::registry::{Noted, Sessions, Taken};
+use super::store_journal::View;
+use crate::engine::Engine;
+
+/// What calls came to, as evidence.
+pub(crate) fn late_outcomes(bodies: &[EntryBody]) -> Vec<EntryBody> {
+    let late = bodies.iter().filter_map(|body| match body {
+        EntryBody::ToolOutcome(entry) => Some(EntryBody::LateOutcome(LateOutcome {
+            call: entry.call,
+            attempt: entry.attempt,
+            outcome: entry.outcome,
+            content: entry.content.clone(),
+        })),
+        _ => None,
+    });
+    late.collect()
+}
+
+/// The events of a driver for whoever began the run and for everyone else who listens in this process.
+pub(crate) struct Broadcast {
+    to_caller: Option<mpsc::UnboundedSender<Event>>,
+    live: broadcast::Sender<Event>,
+}
+
+impl Sink for Broadcast {
+    /// Nobody is waited for.
+    async fn emit(&mut self, event: Event) {
+        let _ = self.live.send(event.clone());
+        if let Some(caller) = &self.to_caller
+            && caller.send(event).is_err()
+        {
+            self.to_caller = None;
+        }
+    }
+}
+
+/// What a driver leaves when it is done.
+pub(crate) struct Finished {
+    pub(crate) result: Result<Driven, SessionError>,
+    pub(crate) view: View,
+}
+
+/// Drives a session that was taken, to its end; then gives it back.
+pub(crate) async fn drive_taken(
+    sessions: Sessions,
+    mut taken: Taken,
+    engine: Engine,
+    orders: Orders,
+    cancel: Option<CancelToken>,
+    to_caller: Option<mpsc::UnboundedSender<Event>>,
+    noted: Noted,
+) -> Finished {
+    let mut sink = Broadcast {
+        to_caller,
+        live: noted.live.clone(),
+    };
+    let drive = Drive {
+        journal: &mut taken.journal,
+        sink: &mut sink,
+        engine: &engine,
+        orders,
+        signals: Signals {
+            cancel,
+            closing: sessions.0.closing.clone(),
+            leave: sessions.0.leave.clone(),
+            lost: taken.lost.clone(),
+        },
+    };
+    let result = drive.run().await;
+    if let Err(error) = &result
+        && error.reason == SessionReason::LostOwnership
+    {
+        let mut late = DurableSession::new(sessions.clone(), taken.journal.view.clone());
+        late.keep_evidence(&error.unsaved).await;
+    } else {
+        taken.journal.snapshot().await;
+    }
+    taken.lease.release().await;
+    drop(noted);
+    Finished {
+        result,
+        view: taken.journal.view,
+    }
+}
+
+impl<'a> Target<'a> for &'a mut DurableSession {
+    fn drive(
+        self: Box<Self>,
+        engine: Engine,
+        orders: Orders,
+        cancel: Option<CancelToken>,
+        mut queue: Queue,
+    ) -> BoxFuture<'a, Result<ChatResult, SessionError>> {
+        Box::pin(async move {
+            let session = *self;
+            let mut orders = orders;
+            orders.max_recoveries = session.sessions().0.options.max_recoveries;
+            let mut taken = session
+                .sessions()
+                .take(session.view(), Takeover::IfExpired)
+                .await?;
+            let seen = session.view().data.version();
+            if let Err(error) = session.catch_up(&mut taken, orders.op, seen).await {
+                taken.lease.release().await;
+                return Err(error);
+            }
+            let uid = session
+                .view()
+                .data
+                .uid()
+                .ok_or_else(SessionError::lost_ownership)?;
+            let noted = session.sessions().note(uid);
+            let (to_caller, mut events) = mpsc::unbounded_channel();
+            let (finish, finished) = oneshot::channel();
+            let sessions = session.sessions().clone();
+            // The run does not depend on whoever began it.
+            tokio::spawn(async move {
+                let driven = drive_taken(
+                    sessions,
+                    taken,
+                    engine,
+                    orders,
+                    cancel,
+                    Some(to_caller),
+                    noted,
+                );
+                let _ = finish.send(driven.await);
+            });
+            while let Some(event) = events.recv().await {
+                queue.emit(event).await;
+            }
+            let Finished { result, view } = finished.await.map_err(|_| {
+                let message = "the driver of the session crashed; resume it";
+                SessionError::new(SessionReason::LostOwnership, message)
+            })?;
+            *session.view_mut() = view;
+            match result? {
+                Driven::Result(result) => Ok(result),
+                Driven::Left => {
+                    let message = "this process is shutting down; the run goes on elsewhere";
+                    Err(SessionError::new(SessionReason::Busy, message))
+                }
+            }
+        })
+    }
+}
+
+impl DurableSession {
+    /// Takes in what others did since this view. Who replies must have seen what is replied to.
+    async fn catch_up(
+        &mut self,
+        taken: &mut Taken,
+        op: Operation,
+        seen: Version,
+    ) -> Result<(), SessionError> {
+        let store = Arc::clone(&taken.journal.store);
+        taken.journal.view.refresh(&*store).await?;
+        let found = taken.journal.session().version();
+        if op == Operation::Reply && found != seen {
+            return Err(SessionError::conflict(seen, found));
+        }
+        Ok(())
+    }
+}
