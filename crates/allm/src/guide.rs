@@ -9,6 +9,7 @@
 //! | How does the model call my functions? | [`tools`] |
 //! | How do I show what happens while it happens? | [`streaming`] |
 //! | How do I run the calls myself, or let a person decide? | [`manual_and_ask_user`] |
+//! | How does a conversation stop for a person, survive a crash, go on elsewhere? | [`sessions_and_durability`] |
 //! | How do I get a Rust value instead of prose? | [`structured_output`] |
 //! | What can go wrong, and where do I see it? | [`errors`] |
 //! | How do I see what a run does, and what it costs? | [`telemetry`] |
@@ -27,6 +28,9 @@ pub mod manual_and_ask_user {}
 #[cfg(all(feature = "openai", feature = "anthropic", feature = "gemini"))]
 #[doc = include_str!("docs/providers.md")]
 pub mod providers {}
+
+#[doc = include_str!("docs/sessions_and_durability.md")]
+pub mod sessions_and_durability {}
 
 #[doc = include_str!("docs/streaming.md")]
 pub mod streaming {}

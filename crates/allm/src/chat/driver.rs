@@ -189,7 +189,7 @@ impl RunDriver {
             }
             // The machine knows no other command.
             Command::Finish | _ => {
-                self.spans.end(&self.run);
+                self.spans.end(self.run.end());
                 self.phase = Phase::Ended;
             }
         }

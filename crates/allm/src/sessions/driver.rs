@@ -24,7 +24,7 @@ use futures_core::Stream;
 use tokio::time::{Sleep, sleep};
 
 use super::emit::Sink;
-use super::journal::{Appended, Journal};
+use super::journal::{Appended, Journal, misfit};
 use crate::chat::driver::Shows;
 use crate::chat::model::{ModelStep, ModelTurn};
 use crate::engine::plan::Plan;
@@ -147,6 +147,7 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
         loop {
             if self.session().run().is_none() {
                 let end = self.end.take();
+                self.spans.end(end.as_ref());
                 return end
                     .map(Driven::Ended)
                     .ok_or_else(SessionError::lost_ownership);
@@ -161,8 +162,13 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
                 self.cancel().await?;
                 continue;
             }
+            let before = self.session().version();
             self.begin().await?;
             if !self.is_busy() {
+                if self.session().version() == before {
+                    // It must not spin, whatever went wrong.
+                    return Err(misfit("the machine asks for what is not going on"));
+                }
                 continue;
             }
             match poll_fn(|cx| self.poll_wake(cx)).await {
@@ -439,7 +445,7 @@ pub(crate) fn result_of(end: RunEnd, refusal: Option<Error>) -> Result<ChatResul
         RunEnd::Result(result) => Ok(Arc::unwrap_or_clone(result)),
         RunEnd::Refused(failure) => Err(refusal.unwrap_or_else(|| Error::from(*failure)).into()),
         // A session makes no such run, and the machine knows no other end.
-        _ => Err(super::journal::misfit("the run ended as a step")),
+        _ => Err(misfit("the run ended as a step")),
     }
 }
 

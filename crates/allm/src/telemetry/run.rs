@@ -1,6 +1,6 @@
 //! The spans of a run and of its turns.
 
-use allm_core::run::{Run, RunEnd};
+use allm_core::run::RunEnd;
 use allm_core::{Error, HaltReason, RequestId, SessionId};
 use tracing::field::Empty;
 use tracing::{Level, Span, span};
@@ -70,11 +70,11 @@ impl RunSpans {
     }
 
     /// Tells how the run ended, and closes its spans.
-    pub(crate) fn end(&mut self, run: &Run) {
+    pub(crate) fn end(&mut self, end: Option<&RunEnd>) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        let steps = match run.end() {
+        let steps = match end {
             Some(RunEnd::Result(result)) => {
                 self.halted(&result.halted_reason);
                 if let Some(error) = result.failure() {

@@ -1,0 +1,93 @@
+//! The programs do what they say.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "these are tests"
+)]
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+fn run(program: &str, arguments: &[&str], typed: &str) -> String {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(typed.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{:?}", output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What is decided in one start of the program stays decided in the next.
+#[test]
+fn the_approval_desk_remembers() {
+    let folder = allm_examples::folder("desk-test");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("desk.db");
+    let file = file.to_str().unwrap();
+    let program = env!("CARGO_BIN_EXE_approval_desk");
+
+    let first = run(program, &[file], "y\nq\n");
+    assert!(
+        first.contains(r#"refund wants {"order":41,"euros":20}"#),
+        "{first}"
+    );
+    assert!(first.contains("Not decided"), "{first}");
+    assert!(
+        !first.contains("sending"),
+        "nothing is run before a resume: {first}"
+    );
+
+    let second = run(program, &[file], "100.5\n");
+    assert!(
+        !second.contains(r#""order":41,"euros":20}. Agree"#),
+        "{second}"
+    );
+    assert!(
+        second.contains(r#"sending {"order":41,"euros":20}"#),
+        "{second}"
+    );
+    assert!(
+        second.contains(r#"sending {"order":42,"euros":100.5}"#),
+        "{second}"
+    );
+    assert!(second.contains("The session is completed"), "{second}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_killed_process_loses_nothing() {
+    let told = run(env!("CARGO_BIN_EXE_crash_and_recovery"), &[], "");
+    for line in [
+        "The first process ended: killed by signal 9.",
+        "The session is in_progress",
+        "The second process went on. The session is completed.",
+        "look_up acted 2 times",
+        "send_invoice acted 2 times, with 1 key.",
+        "pay acted 1 times, with 1 key.",
+        "unknown_outcome",
+    ] {
+        assert!(told.contains(line), "{line} is not in:\n{told}");
+    }
+}
+
+#[test]
+fn two_processes_hand_over() {
+    if allm_postgres_test::Server::shared().is_none() {
+        return;
+    }
+    let told = run(env!("CARGO_BIN_EXE_hand_over"), &[], "");
+    assert!(told.contains("left: found 0 messages"), "{told}");
+    assert!(told.contains("right: found 6 messages"), "{told}");
+    assert!(told.contains("left 8 messages"), "{told}");
+}
