@@ -69,12 +69,16 @@ impl PostgresStore {
     }
 
     /// Options, to connect otherwise.
-    #[must_use]
     pub fn options() -> PostgresOptions {
         PostgresOptions::default()
     }
 
-    /// A statement that begins so. The name of the schema goes before each name of a table or function.
+    /// Closes the connections that are idle.
+    pub async fn close(&self) {
+        self.connections.close().await;
+    }
+
+    /// An empty statement. The name of the schema goes before each name of a table or function.
     fn sql(&self) -> Sql {
         Sql::new(&self.schema)
     }
