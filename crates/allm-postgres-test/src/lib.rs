@@ -19,7 +19,6 @@
 
 #![expect(
     clippy::print_stderr,
-    clippy::panic,
     clippy::expect_used,
     reason = "only tests use it, and a test that is skipped says so"
 )]

@@ -69,6 +69,7 @@ pub(crate) fn free_port() -> u16 {
 }
 
 /// Starts a script that stops the server, and removes it, when nobody has used it for some seconds.
+#[expect(clippy::zombie_processes, reason = "it lives longer than this program")]
 pub(crate) fn watch(programs: &Path, account: &Account, folder: &Path) {
     // Who starts a server, or joins one, holds `lock`; so nobody joins while it is being stopped.
     const SCRIPT: &str = r#"

@@ -108,9 +108,10 @@ impl Bare for PgConnection {
     }
 }
 
-fn median(times: &mut [Duration]) -> Duration {
+/// The time that this part of all in a hundred did not exceed.
+fn quantile(times: &mut [Duration], percent: usize) -> Duration {
     times.sort_unstable();
-    times[times.len() / 2]
+    times[times.len() * percent / 100]
 }
 
 async fn compare(name: &str, mut bare: impl Bare, store: Arc<dyn SessionStore>) {
@@ -125,13 +126,12 @@ async fn compare(name: &str, mut bare: impl Bare, store: Arc<dyn SessionStore>) 
             ours.push(pair.1);
         }
     }
-    let total =
-        ours.iter().sum::<Duration>().as_secs_f64() / plain.iter().sum::<Duration>().as_secs_f64();
-    let (plain, ours) = (median(&mut plain), median(&mut ours));
-    let ratio = ours.as_secs_f64() / plain.as_secs_f64();
-    println!(
-        "{name}: append {ours:.0?}, bare insert {plain:.0?}: ratio of medians {ratio:.2}, of totals {total:.2}"
-    );
+    // What the machine does besides is least in the fast quarter.
+    for (which, percent) in [("fast quarter", 25), ("median", 50)] {
+        let (plain, ours) = (quantile(&mut plain, percent), quantile(&mut ours, percent));
+        let ratio = ours.as_secs_f64() / plain.as_secs_f64();
+        println!("{name}: {which}: append {ours:.0?}, bare insert {plain:.0?}, ratio {ratio:.2}");
+    }
 
     let snapshot = Snapshot {
         version: writer.at.version,
@@ -156,7 +156,7 @@ async fn compare(name: &str, mut bare: impl Bare, store: Arc<dyn SessionStore>) 
             times.push(begun.elapsed());
             entries = loaded.entries.len();
         }
-        let took = median(&mut times);
+        let took = quantile(&mut times, 50);
         println!("{name}: load with {entries} entries ({from:?}) {took:.0?}");
     }
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use allm_core::{StoreError, StoreReason};
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, raw_sql};
+use tokio::time::timeout;
 
 use crate::database::connections::Connections;
 use crate::database::fault;
@@ -69,12 +70,16 @@ impl PostgresStore {
     }
 
     /// Options, to connect otherwise.
-    #[must_use]
     pub fn options() -> PostgresOptions {
         PostgresOptions::default()
     }
 
-    /// A statement that begins so. The name of the schema goes before each name of a table or function.
+    /// Closes the connections that are idle.
+    pub async fn close(&self) {
+        self.connections.close().await;
+    }
+
+    /// An empty statement. The name of the schema goes before each name of a table or function.
     fn sql(&self) -> Sql {
         Sql::new(&self.schema)
     }
@@ -84,8 +89,10 @@ impl PostgresStore {
         let mut lent = self.connections.lend().await.map_err(told)?;
         loop {
             let rows = raw_sql(AssertSqlSafe(Arc::clone(&sql)));
-            let rows = rows.fetch_all(&mut lent.connection).await;
-            match rows {
+            let rows = rows.fetch_all(&mut lent.connection);
+            // Whoever is behind a cable that was cut never hears of it.
+            let rows = timeout(self.connections.patience(), rows).await;
+            match rows.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
                 Ok(rows) => {
                     lent.keep();
                     return Ok(rows);

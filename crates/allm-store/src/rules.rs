@@ -3,7 +3,7 @@
 use allm_core::{StoreError, StoreReason, Version};
 
 /// Content up to this many bytes is kept in its row, longer content once by its hash.
-#[cfg(feature = "database")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) const INLINE_BYTES: usize = 64 * 1024;
 
 /// How long a tombstone stays, in milliseconds: 30 days.
@@ -42,7 +42,7 @@ pub(crate) fn uncovered_trim() -> StoreError {
 }
 
 /// The last id with this prefix that there can be: an id has at most 200 bytes.
-#[cfg(feature = "database")]
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) fn last_with_prefix(prefix: &str) -> String {
     let mut last = prefix.to_owned();
     last.extend(std::iter::repeat_n(char::MAX, 50));

@@ -65,7 +65,6 @@ impl SqliteStore {
     }
 
     /// Options, to open it otherwise.
-    #[must_use]
     pub fn options() -> SqliteOptions {
         SqliteOptions::default()
     }

@@ -61,6 +61,12 @@ impl<C: Connection> Connections<C> {
         lent.unwrap_or(Err(sqlx::Error::PoolTimedOut))
     }
 
+    /// How long an answer is waited for.
+    #[cfg(feature = "postgres")]
+    pub(crate) const fn patience(&self) -> Duration {
+        self.wait
+    }
+
     /// Closes those that are idle: when one is found dead, so are the others.
     #[cfg(feature = "postgres")]
     pub(crate) fn forget_idle(&self) {

@@ -28,6 +28,7 @@ impl Place {
         }
     }
 
+    #[cfg(feature = "sqlite")]
     pub(crate) fn row<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         match self {
             Self::Row => Some(bytes),

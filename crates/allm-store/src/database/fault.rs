@@ -36,7 +36,7 @@ pub(crate) fn told(error: &sqlx::Error, reason_of: fn(&str) -> StoreReason) -> S
         }
         sqlx::Error::PoolTimedOut => StoreError::new(
             StoreReason::Unavailable,
-            "no connection to the database was free in time",
+            "the database did not answer in time",
         ),
         sqlx::Error::Tls(_) => StoreError::new(
             StoreReason::Unavailable,

@@ -13,6 +13,7 @@ pub(crate) fn one(key: &str, value: &str) -> Vec<u8> {
     bytes
 }
 
+#[cfg(any(feature = "sqlite", test))]
 pub(crate) fn all(tags: &Tags) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (key, value) in tags {

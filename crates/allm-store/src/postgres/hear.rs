@@ -17,8 +17,8 @@ use tokio::time::sleep;
 use super::sql::Sql;
 use crate::hints::Hints;
 
-/// How long appends are gathered before others are told of them.
-const GATHER: Duration = Duration::from_millis(5);
+/// How long appends are gathered after others were told of one. Each telling is a commit, which those of appends feel.
+const GATHER: Duration = Duration::from_millis(50);
 /// How long it is waited before a lost connection is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -41,7 +41,6 @@ impl Hearing {
         let teller: JoinHandle<()> = tokio::spawn(async move {
             let mut connection = None;
             while let Some(first) = appends.recv().await {
-                sleep(GATHER).await;
                 let mut ids = BTreeSet::from([first]);
                 while let Ok(next) = appends.try_recv() {
                     ids.insert(next);
@@ -58,6 +57,7 @@ impl Hearing {
                 if told.execute(open).await.is_err() {
                     connection = None;
                 }
+                sleep(GATHER).await;
             }
         });
         Self {

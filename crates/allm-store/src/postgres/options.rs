@@ -63,8 +63,8 @@ impl PostgresOptions {
         self
     }
 
-    /// How long an operation waits for a connection, free or new, before it is `unavailable`; 30 s if nobody says
-    /// otherwise.
+    /// How long an operation waits for a connection, free or new, and then for the answer, before it is `unavailable`; 30 s
+    /// if nobody says otherwise.
     pub fn wait(mut self, time: Duration) -> Self {
         self.wait = time;
         self

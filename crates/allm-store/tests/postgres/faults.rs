@@ -165,6 +165,30 @@ async fn s164_a_server_that_went_away_is_unavailable_until_it_is_back() {
     assert_eq!(journal.whole().await.entries.len(), 2);
 }
 
+/// S164
+#[tokio::test]
+async fn an_answer_that_does_not_come_is_unavailable() {
+    let Some(database) = database() else { return };
+    let options = PostgresStore::options().wait(Duration::from_millis(500));
+    let store = options.connect(&database.url).await.expect("connects");
+    let store: Store = Arc::new(store);
+    let journal = Journal::create(&store, "a").await;
+    let fault = "CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                     PERFORM pg_sleep(1000); RETURN new; END $$;
+                 CREATE TRIGGER fault BEFORE INSERT ON allm.entries FOR EACH ROW EXECUTE FUNCTION fault()";
+    database.psql(fault);
+    assert_eq!(
+        reason(journal.input(1, "x").await),
+        StoreReason::Unavailable
+    );
+    database.psql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' \
+                   AND datname = current_database()",
+    );
+    database.psql("DROP TRIGGER fault ON allm.entries");
+    assert_eq!(journal.input(1, "x").await, Ok(Version(2)));
+}
+
 #[tokio::test]
 async fn s122_nothing_that_is_told_shows_content_or_the_password() {
     const SECRET: &str = "the-secret-content";
@@ -203,7 +227,7 @@ async fn s122_nothing_that_is_told_shows_content_or_the_password() {
     assert!(!shows(&told, PASSWORD), "{told}");
 }
 
-/// S160
+/// S121
 #[tokio::test]
 async fn without_notify_no_hint_comes_and_none_is_sent() {
     let Some(database) = database() else { return };

@@ -29,10 +29,10 @@ use support::Store;
 
 /// A folder of its own, removed at the end.
 #[derive(Debug)]
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let name: String = support::random()
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -58,7 +58,7 @@ impl Drop for Folder {
 }
 
 /// The file as any other program would open it.
-pub async fn connect(folder: &Folder) -> SqliteConnection {
+pub(crate) async fn connect(folder: &Folder) -> SqliteConnection {
     let options = SqliteConnectOptions::new().filename(folder.file());
     options
         .create_if_missing(true)
@@ -68,13 +68,13 @@ pub async fn connect(folder: &Folder) -> SqliteConnection {
         .expect("opens")
 }
 
-pub async fn execute(folder: &Folder, sql: &str) {
+pub(crate) async fn execute(folder: &Folder, sql: &str) {
     let sql = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
     sql.execute(&mut connect(folder).await).await.expect("done");
 }
 
 /// The only column of all rows.
-pub async fn rows(folder: &Folder, sql: &'static str) -> Vec<i64> {
+pub(crate) async fn rows(folder: &Folder, sql: &'static str) -> Vec<i64> {
     let rows = sqlx::query_scalar(sql);
     rows.fetch_all(&mut connect(folder).await)
         .await

@@ -23,7 +23,7 @@ rules! {
     fn s115_long_content_comes_back => behaviours::long_content_comes_back;
     fn s116_odd_texts_are_matched_literally => behaviours::odd_texts_are_matched_literally;
     fn s124_s125_s126_fences_grow => behaviours::fences_grow;
-    fn s130_fifty_writers_lose_nothing => behaviours::fifty_writers_lose_nothing;
+    fn fifty_writers_lose_nothing => behaviours::fifty_writers_lose_nothing;
     fn s132_s169_s170_a_deleted_session_is_gone => behaviours::a_deleted_session_is_gone;
     fn s172_trimming_needs_a_snapshot => behaviours::trimming_needs_a_snapshot;
     fn a_head_is_what_was_last_written => behaviours::a_head_is_what_was_last_written;
