@@ -17,6 +17,7 @@ use crate::data::{
 use crate::error::{
     Fault, FaultCode, SessionError, SessionReason, ValidationError, ValidationReason,
 };
+use crate::path::Path;
 use crate::run::Stop;
 use crate::validate;
 
@@ -167,7 +168,7 @@ impl Session {
                 Ok(Input::New)
             }
             EntryBody::Created(entry) => {
-                check_tags(&entry.tags)?;
+                check_tags(entry.tags.iter())?;
                 validate::thread(&entry.thread)?;
                 Ok(Input::New)
             }
@@ -422,15 +423,15 @@ impl Session {
     }
 }
 
-fn mismatch() -> SessionError {
+pub(super) fn mismatch() -> SessionError {
     let message = "the decision is about another approval, or about other arguments";
     SessionError::new(SessionReason::ApprovalMismatch, message)
 }
 
 /// Tags can be filtered on, so they are kept short and plain.
-fn check_tags<'a>(
-    tags: impl IntoIterator<Item = (&'a String, &'a String)>,
-) -> Result<(), ValidationError> {
+pub(super) fn tag_faults<'a>(
+    tags: impl Iterator<Item = (&'a String, &'a String)>,
+) -> impl Iterator<Item = Fault> {
     let bad = |text: &str| {
         if text.len() > MAX_TAG_BYTES {
             Some(FaultCode::TooLarge)
@@ -440,13 +441,20 @@ fn check_tags<'a>(
             None
         }
     };
-    let mut faults = Vec::new();
-    for (number, (key, value)) in tags.into_iter().enumerate() {
-        if let Some(code) = bad(key).or_else(|| bad(value)) {
-            let path = crate::path::Path::from("tags").index(number);
-            faults.push(Fault::new(path, code).detail("up to 200 bytes, no control characters"));
-        }
-    }
+    tags.enumerate().filter_map(move |(number, (key, value))| {
+        let code = bad(key).or_else(|| bad(value))?;
+        let path = Path::from("tags").index(number);
+        Some(Fault::new(path, code).detail("up to 200 bytes, no control characters"))
+    })
+}
+
+fn check_tags<'a>(
+    tags: impl Iterator<Item = (&'a String, &'a String)>,
+) -> Result<(), ValidationError> {
+    input_error(tag_faults(tags).collect())
+}
+
+fn input_error(faults: Vec<Fault>) -> Result<(), ValidationError> {
     if faults.is_empty() {
         Ok(())
     } else {
