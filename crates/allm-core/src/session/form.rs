@@ -219,11 +219,13 @@ pub(super) struct RunStateForm<'a> {
 }
 
 impl Serialize for SessionUsage {
+    /// In alphabetical order, whatever order a build gives to JSON objects.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = serde_json::to_value(&self.models).map_err(ser::Error::custom)?;
-        let Value::Object(mut fields) = fields else {
+        let Value::Object(fields) = fields else {
             return Err(ser::Error::custom("usage is an object"));
         };
+        let mut fields: BTreeMap<String, Value> = fields.into_iter().collect();
         fields.insert("lost_calls".to_owned(), self.lost_calls.into());
         fields.serialize(serializer)
     }

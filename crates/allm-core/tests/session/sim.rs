@@ -232,8 +232,13 @@ impl Sim {
         }
     }
 
-    /// A whole operation: `reply` answers the open question if there is one.
-    pub(crate) fn reply(&mut self, text: &str) -> Result<ChatResult, SessionError> {
+    /// A whole operation: `reply` answers the open question if there is one. Gives why it halted.
+    pub(crate) fn reply(&mut self, text: &str) -> Result<HaltReason, SessionError> {
+        let result = self.reply_result(text);
+        result.map(|result| result.halted_reason)
+    }
+
+    pub(crate) fn reply_result(&mut self, text: &str) -> Result<ChatResult, SessionError> {
         self.session.check_drive(Operation::Reply)?;
         match self.session.question() {
             Some(question) => {
@@ -247,10 +252,10 @@ impl Sim {
             }
         }
         self.start(Operation::Reply);
-        Ok(self.drive())
+        Ok(self.drive_result())
     }
 
-    pub(crate) fn operate(&mut self, op: Operation) -> Result<ChatResult, SessionError> {
+    pub(crate) fn operate(&mut self, op: Operation) -> Result<HaltReason, SessionError> {
         if op == Operation::Reply {
             return self.reply("and then?");
         }
@@ -290,7 +295,11 @@ impl Sim {
     }
 
     /// Does what the session says until its run has ended.
-    pub(crate) fn drive(&mut self) -> ChatResult {
+    pub(crate) fn drive(&mut self) -> HaltReason {
+        self.drive_result().halted_reason
+    }
+
+    pub(crate) fn drive_result(&mut self) -> ChatResult {
         for _ in 0..200 {
             if !self.step() {
                 return match self.ended.clone().expect("the run has ended") {
@@ -310,16 +319,9 @@ impl Sim {
         }
     }
 
-    pub(crate) fn command(&self) -> Command {
-        match self.session.run() {
-            Some(state) => state.run().command(),
-            None => Command::Finish,
-        }
-    }
-
     /// Does the next thing; false when there is none.
     pub(crate) fn step(&mut self) -> bool {
-        match self.command() {
+        match self.session.command() {
             Command::CallModel(call) => self.call_model(&call.request),
             Command::StopModel => {
                 let partial = self.session.run().and_then(|run| run.partial.clone());
@@ -352,7 +354,7 @@ impl Sim {
     /// Goes on until the machine wants this.
     pub(crate) fn until(&mut self, wanted: impl Fn(&Command) -> bool) {
         for _ in 0..100 {
-            if wanted(&self.command()) {
+            if wanted(&self.session.command()) {
                 return;
             }
             assert!(self.step(), "the run ended before it came to that");
