@@ -9,6 +9,9 @@
 )]
 
 mod check;
+mod laws;
+mod operations;
+mod results;
 mod script;
 mod sim;
 mod status;

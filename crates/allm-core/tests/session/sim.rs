@@ -39,6 +39,7 @@ pub(crate) struct Sim {
     /// The handlers that were entered, in order.
     pub(crate) ran: Vec<(String, Map)>,
     pub(crate) options: RunOptions,
+    pub(crate) request: Request,
     /// What `halt_when` says.
     pub(crate) halts: bool,
     pub(crate) now: i64,
@@ -76,6 +77,7 @@ impl Sim {
                 max_turns: 8,
                 ..RunOptions::default()
             },
+            request: Request::default(),
             halts: false,
             now: 0,
             expiry: None,
@@ -285,7 +287,7 @@ impl Sim {
                 ..Hooks::default()
             },
             options,
-            request: Request::default(),
+            request: self.request.clone(),
             model: None,
             request_id: None,
             tools: vec![recorded("a")],
