@@ -6,16 +6,20 @@
 
 mod apply;
 mod call;
+mod check;
 mod end;
 mod entry;
+mod fingerprint;
 mod form;
 mod hash;
 mod journal;
 mod key;
 mod ops;
 mod progress;
+mod restore;
 mod settle;
 mod state;
+mod token;
 mod turn;
 
 pub use apply::{Applied, EntryFacts, Misfit};
@@ -31,8 +35,10 @@ pub use entry::{
     RunFailed, RunPlan, RunStarted, StopRequested, ToolIntent, ToolOutcomeEntry, UserMessage,
     WentOn,
 };
+pub use fingerprint::tool_fingerprint;
 pub use journal::{Append, Sealed, read};
 pub use key::{CallKey, CallRef, InvalidCallKey};
 pub use ops::{ApprovalRef, Input, MAX_TAG_BYTES};
 pub use state::{OpenWait, RunState, Session, SessionFailure, SessionUsage};
+pub use token::{ApprovalToken, Mac};
 pub use turn::{OpenTurn, TurnCall};

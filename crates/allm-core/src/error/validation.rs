@@ -56,6 +56,8 @@ reasons! {
         Duplicate => "duplicate",
         /// Twice in one list of tools.
         DuplicateName => "duplicate_name",
+        /// It does not agree with the rest.
+        Contradiction => "contradiction",
         /// Outside its range.
         OutOfRange => "out_of_range",
         /// Zero.

@@ -43,6 +43,19 @@ pub(super) enum Slot {
     Manual,
 }
 
+impl Slot {
+    /// Whether it asked a person, who has not answered.
+    pub(super) const fn asks(&self) -> bool {
+        matches!(
+            self,
+            Self::Done {
+                halt: Some(HaltFacts::Asked { .. }),
+                ..
+            }
+        )
+    }
+}
+
 impl Batch {
     pub(super) fn new(response: Response, slots: Vec<Slot>) -> Self {
         let running = slots.iter().filter(|slot| **slot == Slot::Running).count();
@@ -135,13 +148,8 @@ impl Batch {
         tail: Vec<Arc<Message>>,
     ) -> Result<(), InputError> {
         let slot = self.slot(index)?;
-        match slot {
-            Slot::Manual => {}
-            Slot::Done {
-                halt: Some(HaltFacts::Asked { .. }),
-                ..
-            } => {}
-            _ => return Err(InputReason::AlreadyDone.into()),
+        if *slot != Slot::Manual && !slot.asks() {
+            return Err(InputReason::AlreadyDone.into());
         }
         *slot = Slot::Done {
             message,

@@ -229,10 +229,13 @@ impl Run {
             }
             Input::Interrupted(partial) => {
                 self.expect_model()?;
-                if let Some(partial) = partial {
-                    self.keep_partial(*partial);
+                // The second pass is one answer to its nudge; a message waits until after it.
+                if self.pass == Pass::One {
+                    if let Some(partial) = partial {
+                        self.keep_partial(*partial);
+                    }
+                    self.deliver();
                 }
-                self.deliver();
             }
             Input::Responded(response) => {
                 self.expect_model()?;

@@ -8,6 +8,7 @@ use super::after::AfterTurn;
 use super::batch::{Batch, Slot};
 use super::finalize::Pass;
 use super::input::Stop;
+use super::options::Planning;
 use super::outcome::encoded;
 use super::repair::Repair;
 use super::state::Run;
@@ -184,8 +185,11 @@ impl Run {
             after.step_facts = halt.map(|halt| halt.facts()).unwrap_or_default();
             let reason = stop_reason(stop);
             let slots = batch.slots.into_iter().zip(batch.response.tool_calls());
+            let in_session = self.setup.options.planning == Planning::Driver;
             let slots = slots.map(|(slot, call)| match slot {
                 Slot::NotStarted | Slot::Manual | Slot::Running => closing(reason, call),
+                // In a session a question waits for its answer, and the stop closes it like any other wait.
+                slot if in_session && slot.asks() => closing(reason, call),
                 slot => slot,
             });
             let slots: Vec<Slot> = slots.collect();

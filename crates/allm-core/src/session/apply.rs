@@ -320,8 +320,19 @@ impl Session {
             self.inbox
                 .retain(|queued| queued.delivery == super::entry::Delivery::NextRun);
         }
-        if let Some(end) = state.run.end().cloned() {
-            self.end_run(end, before, applied);
+        match state.run.end().cloned() {
+            Some(end) => self.end_run(end, before, applied),
+            None => self.forget_messages(),
+        }
+    }
+
+    /// A turn that is closed stands in the conversation, and nowhere else.
+    pub(super) fn forget_messages(&mut self) {
+        if let Some(turn) = &mut self.open_turn
+            && turn.is_closed()
+            && turn.has_messages()
+        {
+            Arc::make_mut(turn).settle();
         }
     }
 

@@ -6,7 +6,10 @@ use serde_json::Value;
 use super::key::CallKey;
 use crate::data::{ApprovalId, Effect, FailureReason, Hash, Map, Timestamp, ToolName};
 use crate::error::reason::reasons;
+use crate::error::{JsonError, JsonReason};
+use crate::json::Document;
 use crate::json::tagged::tagged;
+use crate::path::Path;
 use crate::run::ToolOutcome;
 
 reasons! {
@@ -218,6 +221,19 @@ pub struct Approval {
     /// Why it is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+impl Document for Approval {
+    const TYPE: &'static str = "approval";
+
+    fn verify(&self) -> Result<(), JsonError> {
+        if self.arguments_hash == arguments_hash(&self.arguments) {
+            return Ok(());
+        }
+        let message = "it is not the hash of the arguments";
+        let path = Path::from("arguments_hash");
+        Err(JsonError::new(JsonReason::InvalidValue, path, message))
+    }
 }
 
 impl Wait {

@@ -34,6 +34,7 @@ impl Session {
             partial: None,
         }));
         self.last_halt = Some(HaltReason::Error);
+        self.forget_messages();
         applied.ended = Some(RunEnd::Refused(Box::new(error)));
         Ok(())
     }
@@ -73,11 +74,7 @@ impl Session {
             }
             RunEnd::Step(_) => {}
         }
-        if self.unfinished_turn().is_none()
-            && let Some(turn) = &mut self.open_turn
-        {
-            Arc::make_mut(turn).settle();
-        }
+        self.forget_messages();
         applied.ended = Some(end);
     }
 

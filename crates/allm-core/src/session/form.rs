@@ -2,18 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::{Map as JsonMap, Value};
 
 use super::call::{Approved, CallState, Intent, Outcome, Wait};
 use super::entry::{Hooks, Operation, QueuedMessage, RecordedTool};
-use super::hash::RunningHash;
-use super::state::{Notes, RunState, Session, SessionFailure, SessionUsage};
-use super::turn::{OpenTurn, TurnCall};
+use super::state::{Session, SessionFailure, SessionUsage};
+use super::turn::TurnCall;
 use crate::data::{
-    ApprovalId, HaltReason, Hash, InputId, Map, Message, ModelRef, Response, Role, RunId,
+    ApprovalId, HaltReason, Hash, InputId, Map, ModelRef, Response, RunId,
     SessionId, SessionStatus, SessionUid, Thread, Timestamp, Usage, Version, is_false,
 };
 use crate::json::Document;
@@ -23,44 +21,48 @@ impl Document for Session {
     const TYPE: &'static str = "session";
 }
 
+impl Document for SessionForm<'static> {
+    const TYPE: &'static str = <Session as Document>::TYPE;
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SessionForm<'a> {
-    id: SessionId,
+pub(super) struct SessionForm<'a> {
+    pub(super) id: SessionId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    uid: Option<SessionUid>,
-    version: Version,
-    machine: u32,
-    state_hash: Hash,
-    status: SessionStatus,
+    pub(super) uid: Option<SessionUid>,
+    pub(super) version: Version,
+    pub(super) machine: u32,
+    pub(super) state_hash: Hash,
+    pub(super) status: SessionStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    created_at: Option<Timestamp>,
+    pub(super) created_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    updated_at: Option<Timestamp>,
+    pub(super) updated_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "is_bare")]
-    thread: Thread,
+    pub(super) thread: Thread,
     #[serde(default)]
-    turn: u32,
+    pub(super) turn: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    open_turn: Option<TurnForm<'a>>,
+    pub(super) open_turn: Option<TurnForm<'a>>,
     #[serde(default, skip_serializing_if = "<[QueuedMessage]>::is_empty")]
-    inbox: Cow<'a, [QueuedMessage]>,
+    pub(super) inbox: Cow<'a, [QueuedMessage]>,
     #[serde(default, skip_serializing_if = "no_inputs")]
-    recent_inputs: Cow<'a, VecDeque<(InputId, Hash)>>,
+    pub(super) recent_inputs: Cow<'a, VecDeque<(InputId, Hash)>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    run: Option<RunStateForm<'a>>,
+    pub(super) run: Option<RunStateForm<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    failure: Option<FailureForm<'a>>,
+    pub(super) failure: Option<FailureForm<'a>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_halt: Option<HaltReason>,
+    pub(super) last_halt: Option<HaltReason>,
     #[serde(default)]
-    usage: SessionUsage,
+    pub(super) usage: SessionUsage,
     #[serde(default, skip_serializing_if = "no_facts")]
-    context: Cow<'a, Map>,
+    pub(super) context: Cow<'a, Map>,
     #[serde(default, skip_serializing_if = "no_facts")]
-    metadata: Cow<'a, Map>,
+    pub(super) metadata: Cow<'a, Map>,
     #[serde(default, skip_serializing_if = "no_tags")]
-    tags: Cow<'a, BTreeMap<String, String>>,
+    pub(super) tags: Cow<'a, BTreeMap<String, String>>,
 }
 
 fn is_bare(thread: &Thread) -> bool {
@@ -82,16 +84,16 @@ fn no_inputs(inputs: &Cow<'_, VecDeque<(InputId, Hash)>>) -> bool {
 /// The open turn; its messages stand in the conversation.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TurnForm<'a> {
-    turn: u32,
+pub(super) struct TurnForm<'a> {
+    pub(super) turn: u32,
     /// The place of the assistant message.
-    message: usize,
-    calls: Vec<CallForm<'a>>,
+    pub(super) message: usize,
+    pub(super) calls: Vec<CallForm<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum StateName {
+pub(super) enum StateName {
     Ready,
     Intended,
     Waiting,
@@ -101,24 +103,24 @@ enum StateName {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CallForm<'a> {
-    index: u32,
-    state: StateName,
+    pub(super) index: u32,
+    pub(super) state: StateName,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    approval: Option<Cow<'a, Approved>>,
+    pub(super) approval: Option<Cow<'a, Approved>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    intent: Option<Cow<'a, Intent>>,
+    pub(super) intent: Option<Cow<'a, Intent>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    wait: Option<Cow<'a, Wait>>,
+    pub(super) wait: Option<Cow<'a, Wait>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    outcome: Option<Outcome>,
+    pub(super) outcome: Option<Outcome>,
     #[serde(default, skip_serializing_if = "is_zero")]
-    attempts: u32,
+    pub(super) attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    approval_id: Option<ApprovalId>,
+    pub(super) approval_id: Option<ApprovalId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    decided: Option<Hash>,
+    pub(super) decided: Option<Hash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    edited_arguments: Option<Cow<'a, Map>>,
+    pub(super) edited_arguments: Option<Cow<'a, Map>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -158,38 +160,35 @@ impl<'a> CallForm<'a> {
         form
     }
 
-    fn into_call(self, call: &mut TurnCall) -> Result<(), &'static str> {
-        call.attempts = self.attempts;
-        call.approval_id = self.approval_id;
-        call.decided = self.decided;
-        call.edited = self.edited_arguments.map(Cow::into_owned);
-        let own = |cow: Cow<'_, Approved>| cow.into_owned();
-        call.state = match (
-            self.state,
-            self.approval,
-            self.intent,
-            self.wait,
-            self.outcome,
-        ) {
+    /// Where the call stands.
+    pub(super) fn to_state(&self) -> Result<CallState, &'static str> {
+        let Self {
+            state,
+            approval,
+            intent,
+            wait,
+            outcome,
+            ..
+        } = self;
+        Ok(match (state, approval, intent, wait, outcome) {
             (StateName::Ready, approval, None, None, None) => CallState::Ready {
-                approval: approval.map(own),
+                approval: approval.as_deref().cloned(),
             },
             (StateName::Intended, None, Some(intent), None, None) => {
-                CallState::Intended(intent.into_owned())
+                CallState::Intended((**intent).clone())
             }
             (StateName::Waiting, None, None, Some(wait), None) => {
-                CallState::Waiting(wait.into_owned())
+                CallState::Waiting((**wait).clone())
             }
-            (StateName::Closed, None, None, None, Some(outcome)) => CallState::Closed(outcome),
+            (StateName::Closed, None, None, None, Some(outcome)) => CallState::Closed(*outcome),
             _ => return Err("a call has the fields of its state and no others"),
-        };
-        Ok(())
+        })
     }
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct FailureForm<'a>(Cow<'a, SessionFailure>);
+pub(super) struct FailureForm<'a>(pub(super) Cow<'a, SessionFailure>);
 
 impl<'a> FailureForm<'a> {
     pub(super) const fn of(failure: &'a SessionFailure) -> Self {
@@ -199,32 +198,34 @@ impl<'a> FailureForm<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RunStateForm<'a> {
-    id: RunId,
-    op: Operation,
+pub(super) struct RunStateForm<'a> {
+    pub(super) id: RunId,
+    pub(super) op: Operation,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<ModelRef>,
+    pub(super) model: Option<ModelRef>,
     #[serde(default)]
-    hooks: Hooks,
+    pub(super) hooks: Hooks,
     #[serde(default, skip_serializing_if = "<[RecordedTool]>::is_empty")]
-    tools: Cow<'a, [RecordedTool]>,
-    attempt: u32,
+    pub(super) tools: Cow<'a, [RecordedTool]>,
+    pub(super) attempt: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    partial: Option<Cow<'a, Response>>,
+    pub(super) partial: Option<Cow<'a, Response>>,
     #[serde(default, skip_serializing_if = "is_false")]
-    interrupted: bool,
+    pub(super) interrupted: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
-    recoveries: u32,
+    pub(super) recoveries: u32,
     #[serde(rename = "loop")]
-    run: RunForm<'a>,
+    pub(super) run: RunForm<'a>,
 }
 
 impl Serialize for SessionUsage {
+    /// In alphabetical order, whatever order a build gives to JSON objects.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = serde_json::to_value(&self.models).map_err(ser::Error::custom)?;
-        let Value::Object(mut fields) = fields else {
+        let Value::Object(fields) = fields else {
             return Err(ser::Error::custom("usage is an object"));
         };
+        let mut fields: BTreeMap<String, Value> = fields.into_iter().collect();
         fields.insert("lost_calls".to_owned(), self.lost_calls.into());
         fields.serialize(serializer)
     }
@@ -290,140 +291,5 @@ impl Serialize for Session {
             tags: Cow::Borrowed(&self.notes.tags),
         };
         form.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Session {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let form = SessionForm::deserialize(deserializer)?;
-        Self::restore(form).map_err(de::Error::custom)
-    }
-}
-
-impl Session {
-    fn restore(form: SessionForm<'_>) -> Result<Self, String> {
-        let open_turn = match form.open_turn {
-            None => None,
-            Some(turn) => Some(restore_turn(turn, &form.thread)?),
-        };
-        let mut thread = form.thread;
-        if let Some(turn) = open_turn.as_ref().filter(|turn| !turn.is_closed()) {
-            let whole = thread.clone();
-            thread.messages.truncate(turn.position);
-            let mut laid_out = thread.clone();
-            turn.lay_out(&mut laid_out);
-            if laid_out != whole {
-                return Err("the open turn does not stand in the thread as it should".to_owned());
-            }
-        }
-        let mut session = Self {
-            uid: form.uid,
-            version: form.version,
-            machine: form.machine,
-            created_at: form.created_at,
-            updated_at: form.updated_at,
-            thread,
-            turn: form.turn,
-            open_turn: open_turn.map(Arc::new),
-            inbox: form.inbox.into_owned(),
-            recent_inputs: Arc::new(form.recent_inputs.into_owned()),
-            run: None,
-            failure: form.failure.map(|form| Arc::new(form.0.into_owned())),
-            last_halt: form.last_halt,
-            usage: form.usage,
-            notes: Arc::new(Notes {
-                context: form.context.into_owned(),
-                metadata: form.metadata.into_owned(),
-                tags: form.tags.into_owned(),
-            }),
-            history: RunningHash::default(),
-            ..Self::empty(form.id)
-        };
-        if let Some(run) = form.run {
-            session.restore_run(run)?;
-        }
-        if session.status() != form.status {
-            let message = format!(
-                "`status` is {}, but the data says {}",
-                form.status,
-                session.status()
-            );
-            return Err(message);
-        }
-        let found = session.state_hash().map_err(|error| error.to_string())?;
-        if found != form.state_hash {
-            return Err("`state_hash` does not belong to this state".to_owned());
-        }
-        Ok(session)
-    }
-
-    /// The run has the conversation as it stands; the session that of its beginning.
-    fn restore_run(&mut self, form: RunStateForm<'_>) -> Result<(), String> {
-        let thread = self.thread.clone();
-        self.thread.messages.truncate(form.run.given());
-        let history = self.history.advance(&self.thread);
-        let history = history.map_err(|error| error.to_string())?;
-        self.run = Some(Box::new(RunState {
-            id: form.id,
-            op: form.op,
-            model: form.model,
-            hooks: form.hooks,
-            tools: form.tools.into_owned(),
-            attempt: form.attempt,
-            partial: form.partial.map(Cow::into_owned),
-            interrupted: form.interrupted,
-            recoveries: form.recoveries,
-            run: form.run.into_run(thread, history)?,
-        }));
-        Ok(())
-    }
-}
-
-/// The open turn with its messages, taken from the conversation.
-fn restore_turn(form: TurnForm<'_>, thread: &Thread) -> Result<OpenTurn, String> {
-    let message = thread.messages.get(form.message);
-    let message = message.filter(|message| message.role == Role::Assistant);
-    let message = message.ok_or("`open_turn.message` is no assistant message")?;
-    let mut turn = OpenTurn::new(form.turn, (**message).clone(), form.message);
-    if turn.calls.len() != form.calls.len() {
-        return Err("`open_turn.calls` and the message's calls differ in number".to_owned());
-    }
-    for ((index, form), call) in (0..).zip(form.calls).zip(&mut turn.calls) {
-        if form.index != index {
-            return Err("the indexes of `open_turn.calls` leave a gap".to_owned());
-        }
-        form.into_call(call)?;
-    }
-    if !turn.is_closed() {
-        let rest: Vec<&Arc<Message>> = thread.messages.iter_from(form.message + 1).collect();
-        for call in &mut turn.calls {
-            take_messages(call, &rest);
-        }
-    }
-    Ok(turn)
-}
-
-fn take_messages(call: &mut TurnCall, rest: &[&Arc<Message>]) {
-    let id = &call.call.id;
-    let answers = |message: &&&Arc<Message>| message.tool_call_id.as_ref() == Some(id);
-    call.message = rest.iter().find(answers).map(|message| Arc::clone(message));
-    match &call.state {
-        CallState::Waiting(wait @ Wait::Question(_)) => {
-            let wait = wait.clone();
-            call.ask(wait);
-        }
-        CallState::Closed(Outcome::Asked) => {
-            let asks = |message: &&Arc<Message>| {
-                message.role == Role::Assistant
-                    && message.metadata.get("ask_user") == Some(&Value::Bool(true))
-                    && message.metadata.get("tool_call_id").and_then(Value::as_str)
-                        == Some(id.as_str())
-            };
-            if let Some(place) = rest.iter().position(asks) {
-                call.question = rest.get(place).map(|message| Arc::clone(message));
-                call.answer = rest.get(place + 1).map(|message| Arc::clone(message));
-            }
-        }
-        _ => {}
     }
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::apply::{Applied, EntryFacts};
 use super::entry::{EntryBody, JournalEntry};
 use super::state::Session;
-use crate::data::{AppendId, Entry, InputId, Link, Loaded, Snapshot, Timestamp, WriterId};
+use crate::data::{AppendId, Entry, InputId, Link, Loaded, Snapshot, Timestamp, Version, WriterId};
 use crate::error::{JsonReason, SessionError, SessionReason, StoreError};
 use crate::json;
 use crate::run::Run;
@@ -92,16 +92,7 @@ impl Session {
     /// `replay_diverged` when it does not; `unsupported_machine` for a run of rules that are no more.
     pub fn replay(&mut self, entry: &JournalEntry) -> Result<Applied, SessionError> {
         if entry.machine != Run::MACHINE {
-            let message = format!(
-                "the entry at version {} was written under machine {}, supported is {}",
-                entry.version,
-                entry.machine,
-                Run::MACHINE
-            );
-            return Err(SessionError {
-                version: Some(entry.version),
-                ..SessionError::new(SessionReason::UnsupportedMachine, message)
-            });
+            return Err(unsupported_machine(entry.version, entry.machine));
         }
         let diverged = || SessionError::diverged(entry.version);
         if entry.version != self.version.next() {
@@ -144,12 +135,9 @@ impl Session {
 
     fn from_snapshot(snapshot: &Snapshot, loaded: &Loaded) -> Result<Self, SessionError> {
         let corrupt = || SessionError::from(StoreError::corrupt(snapshot.version));
-        let mut session: Self = json::from_slice(&snapshot.bytes).map_err(|error| {
-            if error.reason == JsonReason::UnsupportedVersion {
-                error.into()
-            } else {
-                corrupt()
-            }
+        let mut session = Self::from_json(&snapshot.bytes).map_err(|error| match error.reason {
+            SessionReason::UnsupportedVersion | SessionReason::UnsupportedMachine => error,
+            _ => corrupt(),
         })?;
         let fits = session.version == snapshot.version
             && session.id == loaded.head.id
@@ -170,6 +158,18 @@ impl Session {
             bytes: Bytes::from(json::to_vec(self)?),
             chain: link.chain,
         })
+    }
+}
+
+/// The rules by which this was written are no more, or not yet.
+pub(super) fn unsupported_machine(version: Version, found: u32) -> SessionError {
+    let message = format!(
+        "version {version} was written under machine {found}, supported is {}",
+        Run::MACHINE
+    );
+    SessionError {
+        version: Some(version),
+        ..SessionError::new(SessionReason::UnsupportedMachine, message)
     }
 }
 

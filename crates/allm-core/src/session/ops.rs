@@ -12,11 +12,12 @@ use super::key::{CallKey, CallRef};
 use super::state::Session;
 use super::turn::TurnCall;
 use crate::data::{
-    ApprovalId, Content, Hash, InputId, Map, Message, SessionStatus, SessionUid, Thread, Timestamp,
+    ApprovalId, Content, Hash, InputId, Map, Message, Role, SessionStatus, SessionUid, Thread, Timestamp,
 };
 use crate::error::{
     Fault, FaultCode, SessionError, SessionReason, ValidationError, ValidationReason,
 };
+use crate::path::Path;
 use crate::run::Stop;
 use crate::validate;
 
@@ -160,6 +161,11 @@ impl Session {
         match body {
             EntryBody::UserMessage(entry) => {
                 validate::message(&entry.message)?;
+                if entry.message.role != Role::User {
+                    // Any other message could tear a call from its result.
+                    let path = Path::from("message").field("role");
+                    input_error(vec![Fault::new(path, FaultCode::NotAllowed)])?;
+                }
                 Ok(Input::New)
             }
             EntryBody::Annotated(entry) => {
@@ -167,18 +173,28 @@ impl Session {
                 Ok(Input::New)
             }
             EntryBody::Created(entry) => {
-                check_tags(&entry.tags)?;
+                check_tags(entry.tags.iter())?;
                 validate::thread(&entry.thread)?;
+                if !entry.thread.is_empty() {
+                    validate::sendable(&entry.thread.messages)?;
+                }
                 Ok(Input::New)
             }
             EntryBody::LateOutcome(_) => Ok(Input::New),
             EntryBody::StopRequested(_) => Ok(self.check_stop()),
             EntryBody::Expired(entry) => Ok(self.check_expiry(entry, now)),
             EntryBody::Answered(entry) => {
-                self.check_answer(entry.call, WaitKind::Question, body, now)
+                let answer = self.check_answer(entry.call, WaitKind::Question, body, now)?;
+                validate::message(&Message::user(entry.content.clone()))?;
+                Ok(answer)
             }
             EntryBody::ResultSubmitted(entry) => {
-                self.check_answer(entry.call, WaitKind::Result, body, now)
+                let answer = self.check_answer(entry.call, WaitKind::Result, body, now)?;
+                if !matches!(entry.outcome, Outcome::Ok | Outcome::Failed) {
+                    input_error(vec![Fault::new("outcome", FaultCode::NotAllowed)])?;
+                }
+                validate::message(&Message::tool_result("-", entry.content.clone()))?;
+                Ok(answer)
             }
             EntryBody::ApprovalDecided(entry) => {
                 self.check_answer(entry.call, WaitKind::Approval, body, now)
@@ -223,6 +239,11 @@ impl Session {
         body: &EntryBody,
         now: Timestamp,
     ) -> Result<Input, SessionError> {
+        if let EntryBody::ApprovalDecided(decided) = body
+            && !self.fits(decided)
+        {
+            return Err(mismatch());
+        }
         let call = self
             .call(key)
             .ok_or_else(|| SessionError::unknown_call(&key.into()))?;
@@ -231,15 +252,6 @@ impl Session {
         };
         if wait.kind() != kind {
             return Err(SessionError::wrong_wait(key, kind, wait.kind()));
-        }
-        if let (EntryBody::ApprovalDecided(decided), Wait::Approval(approval)) = (body, wait) {
-            let fits = decided.approval_id == approval.approval_id
-                && decided.arguments_hash == approval.arguments_hash
-                // What stands in the session is looked at again, not believed.
-                && approval.arguments_hash == arguments_hash(&approval.arguments);
-            if !fits {
-                return Err(mismatch());
-            }
         }
         if matches!(body, EntryBody::RerunAllowed(_))
             && !matches!(
@@ -265,6 +277,22 @@ impl Session {
         Ok(Input::New)
     }
 
+    /// Whether a decision is about the approval that was asked for, and about the same arguments.
+    fn fits(&self, decided: &ApprovalDecided) -> bool {
+        let Some(call) = self.call(decided.call) else {
+            return false;
+        };
+        // What stands in the session is looked at again, not believed.
+        let seen = match call.wait() {
+            Some(Wait::Approval(approval)) => {
+                approval.arguments_hash == arguments_hash(&approval.arguments)
+                    && approval.arguments_hash == decided.arguments_hash
+            }
+            _ => decided.arguments_hash == call_hash(call),
+        };
+        seen && call.approval_id == Some(decided.approval_id)
+    }
+
     /// An answer to a wait that is closed: known if it is the one that closed it.
     fn check_answered(
         &self,
@@ -281,10 +309,7 @@ impl Session {
         match (call.decided, body) {
             (Some(decided), _) if decided == input_hash(body)? => Ok(Input::Known),
             (Some(_), _) if by_nobody => Err(SessionError::not_waiting(key, call.outcome())),
-            (Some(_), EntryBody::ApprovalDecided(entry)) => {
-                if call.approval_id != Some(entry.approval_id) {
-                    return Err(mismatch());
-                }
+            (Some(_), EntryBody::ApprovalDecided(_)) => {
                 let message = format!("the call {key} was decided otherwise");
                 Err(SessionError::new(SessionReason::AlreadyDecided, message))
             }
@@ -379,8 +404,7 @@ impl Session {
                     }
                     (None, None) => return Err(SessionError::not_waiting(key, call.outcome())),
                 };
-                let arguments = call.call.arguments.clone().unwrap_or_default();
-                (id, key, arguments_hash(&arguments))
+                (id, key, call_hash(call))
             }
         };
         Ok(EntryBody::ApprovalDecided(Box::new(ApprovalDecided {
@@ -422,15 +446,20 @@ impl Session {
     }
 }
 
-fn mismatch() -> SessionError {
+/// The hash of the arguments as the model made them.
+fn call_hash(call: &TurnCall) -> Hash {
+    arguments_hash(&call.call.arguments.clone().unwrap_or_default())
+}
+
+pub(super) fn mismatch() -> SessionError {
     let message = "the decision is about another approval, or about other arguments";
     SessionError::new(SessionReason::ApprovalMismatch, message)
 }
 
 /// Tags can be filtered on, so they are kept short and plain.
-fn check_tags<'a>(
-    tags: impl IntoIterator<Item = (&'a String, &'a String)>,
-) -> Result<(), ValidationError> {
+pub(super) fn tag_faults<'a>(
+    tags: impl Iterator<Item = (&'a String, &'a String)>,
+) -> impl Iterator<Item = Fault> {
     let bad = |text: &str| {
         if text.len() > MAX_TAG_BYTES {
             Some(FaultCode::TooLarge)
@@ -440,13 +469,20 @@ fn check_tags<'a>(
             None
         }
     };
-    let mut faults = Vec::new();
-    for (number, (key, value)) in tags.into_iter().enumerate() {
-        if let Some(code) = bad(key).or_else(|| bad(value)) {
-            let path = crate::path::Path::from("tags").index(number);
-            faults.push(Fault::new(path, code).detail("up to 200 bytes, no control characters"));
-        }
-    }
+    tags.enumerate().filter_map(move |(number, (key, value))| {
+        let code = bad(key).or_else(|| bad(value))?;
+        let path = Path::from("tags").index(number);
+        Some(Fault::new(path, code).detail("up to 200 bytes, no control characters"))
+    })
+}
+
+fn check_tags<'a>(
+    tags: impl Iterator<Item = (&'a String, &'a String)>,
+) -> Result<(), ValidationError> {
+    input_error(tag_faults(tags).collect())
+}
+
+fn input_error(faults: Vec<Fault>) -> Result<(), ValidationError> {
     if faults.is_empty() {
         Ok(())
     } else {

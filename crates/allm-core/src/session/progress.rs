@@ -388,7 +388,9 @@ fn take_call_plan(call: &mut TurnCall, key: super::key::CallKey, plan: &PlanOfCa
         }
         CallPlan::Refuse(plan) => close_with(call, &plan.failure),
         CallPlan::Unknown => {
-            let failure = encode::closed(FailureReason::UnknownTool, call.call.original_name());
+            // As the run tells it, which knows no tools by name.
+            let none: [&str; 0] = [];
+            let failure = encode::unknown_tool(call.call.original_name(), none);
             close_with(call, &failure);
         }
     }

@@ -15,7 +15,7 @@ use crate::data::{
     SessionId, SessionStatus, SessionUid, Thread, Timestamp, ToolCallId, Usage, Version,
 };
 use crate::error::{Failure, ValidationError};
-use crate::run::{PARTIAL, Run};
+use crate::run::{Command, PARTIAL, Run};
 
 /// A conversation as a plain value: no engine, no handler, no key. It can be written as JSON between any two operations
 /// and goes on from there, here or elsewhere.
@@ -306,31 +306,23 @@ impl Session {
     /// How it stands. Computed from the data, never set.
     #[must_use]
     pub fn status(&self) -> SessionStatus {
-        if self.failure.is_some() {
-            return SessionStatus::Error;
-        }
-        if self.run.is_some() {
-            return SessionStatus::InProgress;
-        }
         let waits = |kind| self.open_waits().any(|(_, _, wait)| wait.kind() == kind);
-        if waits(WaitKind::Question) {
-            SessionStatus::AwaitingUser
-        } else if waits(WaitKind::Approval) {
-            SessionStatus::AwaitingApproval
-        } else if waits(WaitKind::Result) {
-            SessionStatus::AwaitingTools
-        } else if self.ended_on_purpose() && self.inbox.is_empty() && !self.has_ready_call() {
-            SessionStatus::Completed
-        } else {
-            SessionStatus::Idle
-        }
+        status_of(
+            self.failure.is_some(),
+            self.run.is_some(),
+            waits,
+            self.last_halt.as_ref(),
+            !self.inbox.is_empty() || self.has_ready_call(),
+        )
     }
 
-    fn ended_on_purpose(&self) -> bool {
-        matches!(
-            self.last_halt,
-            Some(HaltReason::Completed | HaltReason::HaltWhen | HaltReason::Custom(_))
-        )
+    /// What an unfinished run wants done next; `Finish` when there is none.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        match &self.run {
+            Some(state) => state.run.command(),
+            None => Command::Finish,
+        }
     }
 
     /// Whether a worker may resume it: an unfinished run; or, with no failure and no open wait, something to do.
@@ -468,6 +460,35 @@ impl PartialEq for Session {
             && *last_halt == other.last_halt
             && *usage == other.usage
             && *notes == other.notes
+    }
+}
+
+/// The first that fits.
+pub(super) fn status_of(
+    has_failed: bool,
+    is_running: bool,
+    waits: impl Fn(WaitKind) -> bool,
+    last_halt: Option<&HaltReason>,
+    has_something_to_do: bool,
+) -> SessionStatus {
+    let ended_on_purpose = matches!(
+        last_halt,
+        Some(HaltReason::Completed | HaltReason::HaltWhen | HaltReason::Custom(_))
+    );
+    if has_failed {
+        SessionStatus::Error
+    } else if is_running {
+        SessionStatus::InProgress
+    } else if waits(WaitKind::Question) {
+        SessionStatus::AwaitingUser
+    } else if waits(WaitKind::Approval) {
+        SessionStatus::AwaitingApproval
+    } else if waits(WaitKind::Result) {
+        SessionStatus::AwaitingTools
+    } else if ended_on_purpose && !has_something_to_do {
+        SessionStatus::Completed
+    } else {
+        SessionStatus::Idle
     }
 }
 

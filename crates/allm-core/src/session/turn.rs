@@ -198,6 +198,11 @@ impl OpenTurn {
         self.calls.get_mut(place).filter(|_| key.turn == turn)
     }
 
+    /// Whether messages are kept here.
+    pub(super) fn has_messages(&self) -> bool {
+        self.calls.iter().any(|call| call.message.is_some())
+    }
+
     /// The messages stand in the conversation for good and need not be kept here.
     pub(super) fn settle(&mut self) {
         for call in &mut self.calls {

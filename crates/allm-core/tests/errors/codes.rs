@@ -69,7 +69,7 @@ codes! {
     ];
     c139_codes_of_faults: FaultCode, retryable [], all [
         "empty", "required", "not_allowed", "not_allowed_for_role", "image_in_system_message", "unresolvable_source",
-        "missing_mime_type", "unsupported_media_type", "too_large", "wrong_provider", "duplicate", "duplicate_name",
+        "missing_mime_type", "unsupported_media_type", "too_large", "wrong_provider", "duplicate", "duplicate_name", "contradiction",
         "out_of_range", "must_be_positive", "below_reasoning_budget", "unanswered_tool_call", "orphan_tool_result", "duplicate_tool_result",
         "misplaced_tool_result", "invalid_format", "reserved_tool_name", "not_an_object", "invalid_schema",
         "remote_reference", "not_a_string", "not_strict", "unknown_tool", "no_tools", "reserved_key",

@@ -1,0 +1,17 @@
+//! The session machine against its contract, driven through entries by a scripted driver.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "these are tests"
+)]
+
+mod check;
+mod laws;
+mod operations;
+mod results;
+mod script;
+mod sim;
+mod status;

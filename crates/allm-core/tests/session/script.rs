@@ -1,0 +1,106 @@
+//! What models and tools do in these tests, said in a few words.
+//!
+//! A tool is what its name says: `m…` is manual, `g…` is gated by a person, `u…` does not exist, `x…` is at most once
+//! (an intent is written first); `ask…` asks, `halt…` ends the run, `fail…` reports an error, `boom…` fails under a
+//! policy that halts. Any other gives "done".
+
+use allm_core::run::{PolicyDecision, ToolOutcome};
+use allm_core::{
+    AdapterError, AdapterReason, CallFailure, CustomHalt, Effect, Error, Failure, FailureReason,
+    FinishReason, Map, Message, Response, Tool, ToolCall, Usage,
+};
+use serde_json::{Value, json};
+
+/// One answer of the model, or its absence.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// An answer, whole.
+    Whole(Response),
+    /// A part of an answer, then an error.
+    Breaks(Response),
+    /// No event at all.
+    Refused,
+}
+
+pub(crate) fn text(text: &str) -> Answer {
+    Answer::Whole(text_response(text))
+}
+
+pub(crate) fn text_response(text: &str) -> Response {
+    Response {
+        finish_reason: Some(FinishReason::Stop),
+        usage: Usage::io(10, 5),
+        ..Response::new(Message::assistant(text))
+    }
+}
+
+/// Calls of these tools with the ids `c0`, `c1` … and no arguments.
+pub(crate) fn calls(names: &[&str]) -> Answer {
+    Answer::Whole(call_response(names, "{}"))
+}
+
+pub(crate) fn call_response(names: &[&str], raw: &str) -> Response {
+    let call = |(number, name): (usize, &&str)| ToolCall::new(format!("c{number}"), *name, raw);
+    let calls = names.iter().enumerate().map(call).collect();
+    Response {
+        finish_reason: Some(FinishReason::ToolCalls),
+        usage: Usage::io(20, 8),
+        ..Response::new(Message::assistant("Let me see.").with_tool_calls(calls))
+    }
+}
+
+/// The first words of an answer, then an error.
+pub(crate) fn breaks(text: &str) -> Answer {
+    Answer::Breaks(Response::new(Message::assistant(text)))
+}
+
+pub(crate) fn failure() -> Failure {
+    let error = AdapterError::new("test", AdapterReason::RateLimited, "not now");
+    Failure::from(Error::from(error))
+}
+
+pub(crate) fn effect_of(name: &str) -> Effect {
+    match name.chars().next() {
+        Some('x' | 'g') => Effect::AtMostOnce,
+        _ => Effect::Pure,
+    }
+}
+
+pub(crate) fn tool(name: &str) -> Tool {
+    Tool::new(name, "", json!({"type": "object"})).effect(effect_of(name))
+}
+
+/// What a tool does, by its name.
+pub(crate) fn outcome_of(name: &str) -> ToolOutcome {
+    if name.starts_with("ask") {
+        asks(&format!("What about {name}?"))
+    } else if name.starts_with("halt") {
+        ToolOutcome::Halted {
+            reason: CustomHalt::new("enough").unwrap(),
+            value: json!({"plan": 1}),
+            content: "{\"plan\":1}".to_owned(),
+        }
+    } else if name.starts_with("fail") {
+        ToolOutcome::failed(CallFailure::new(FailureReason::Reported, "no such row"))
+    } else if name.starts_with("boom") {
+        let failure = CallFailure::new(FailureReason::HandlerRaised, "the tool `boom` crashed");
+        ToolOutcome::Failed {
+            content: failure.to_content(),
+            failure,
+            decision: PolicyDecision::Halt { exception: None },
+        }
+    } else {
+        ToolOutcome::replied("done", "done")
+    }
+}
+
+pub(crate) fn asks(question: &str) -> ToolOutcome {
+    ToolOutcome::Asked {
+        question: question.to_owned(),
+        opts: Map::new(),
+    }
+}
+
+pub(crate) fn map(value: Value) -> Map {
+    value.as_object().unwrap().clone()
+}
