@@ -22,5 +22,5 @@ pub use durable::DurableSession;
 pub use emit::SessionStream;
 pub use reading::{SessionEvents, Told};
 pub use recovery::{Recovery, RetentionPolicy};
-pub use registry::{Beginning, Sessions, SessionsOptions};
+pub use registry::{ApprovalSecret, Beginning, Sessions, SessionsOptions};
 pub use value::{Session, SubmittedResult};

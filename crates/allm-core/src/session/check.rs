@@ -50,8 +50,8 @@ fn status(form: &SessionForm<'_>, calls: &[Option<CallState>], faults: &mut Vec<
     let waits = |kind| {
         states().any(|state| matches!(state, CallState::Waiting(wait) if wait.kind() == kind))
     };
-    let is_ready = states()
-        .any(|state| matches!(state, CallState::Ready { .. } | CallState::Intended(_)));
+    let is_ready =
+        states().any(|state| matches!(state, CallState::Ready { .. } | CallState::Intended(_)));
     let found = status_of(
         form.failure.is_some(),
         form.run.is_some(),

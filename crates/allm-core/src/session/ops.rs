@@ -10,9 +10,11 @@ use super::entry::{
 use super::hash::input_hash;
 use super::key::{CallKey, CallRef};
 use super::state::Session;
+use super::token::ApprovalToken;
 use super::turn::TurnCall;
 use crate::data::{
-    ApprovalId, Content, Hash, InputId, Map, Message, Role, SessionStatus, SessionUid, Thread, Timestamp,
+    ApprovalId, Content, Hash, InputId, Map, Message, Role, SessionStatus, SessionUid, Thread,
+    Timestamp,
 };
 use crate::error::{
     Fault, FaultCode, SessionError, SessionReason, ValidationError, ValidationReason,
@@ -44,6 +46,20 @@ pub enum ApprovalRef {
     },
     /// What this call waits for, or waited for.
     Call(CallRef),
+    /// The approval of a token that came back from outside. Whoever has the secret verifies it first.
+    Token(Box<ApprovalToken>),
+}
+
+impl From<ApprovalToken> for ApprovalRef {
+    fn from(token: ApprovalToken) -> Self {
+        Self::Token(Box::new(token))
+    }
+}
+
+impl From<&ApprovalToken> for ApprovalRef {
+    fn from(token: &ApprovalToken) -> Self {
+        token.clone().into()
+    }
 }
 
 impl From<&Approval> for ApprovalRef {
@@ -394,6 +410,10 @@ impl Session {
                 call,
                 arguments_hash,
             } => (*id, *call, *arguments_hash),
+            ApprovalRef::Token(token) => {
+                let approval = &token.approval;
+                (approval.approval_id, approval.call, approval.arguments_hash)
+            }
             ApprovalRef::Call(call) => {
                 let (key, call) = self.find_call(call)?;
                 let id = match (call.approval_id, call.wait()) {

@@ -3,8 +3,8 @@
 use std::ops::Deref;
 
 use allm_core::session::{
-    Annotated, Append, ApprovalRef, CallRef, Decision, Delivery, Denied, Edited, EntryBody, Input,
-    Operation, Outcome, Session as Data,
+    Annotated, Append, ApprovalRef, ApprovalToken, CallRef, Decision, Delivery, Denied, Edited,
+    EntryBody, Input, Operation, Outcome, Session as Data,
 };
 use allm_core::{
     AppendId, Content, InputId, Map, Message, SessionError, SessionReason, StoreReason, Takeover,
@@ -264,12 +264,40 @@ impl DurableSession {
         self.decide(approval.into(), decision, None).await
     }
 
+    /// The open approvals, signed for whoever shows them to a person. Empty without
+    /// [`approval_secret`](crate::SessionsOptions::approval_secret).
+    ///
+    /// # Errors
+    ///
+    /// When the arguments cannot be written as JSON.
+    pub fn approval_tokens(&self) -> Result<Vec<ApprovalToken>, SessionError> {
+        match &self.sessions.0.options.approval_secret {
+            None => Ok(Vec::new()),
+            Some(secret) => Ok(self.view.data.approval_tokens(secret.bytes())?),
+        }
+    }
+
+    /// With a secret, only what comes with a good token is believed.
+    fn verified(&self, approval: ApprovalRef) -> Result<ApprovalRef, SessionError> {
+        match (&self.sessions.0.options.approval_secret, approval) {
+            (None, approval) => Ok(approval),
+            (Some(secret), ApprovalRef::Token(token)) => {
+                token.open(&self.view.data, secret.bytes())
+            }
+            (Some(_), _) => {
+                let message = "a decision needs the token that the approval was given out with";
+                Err(SessionError::new(SessionReason::ApprovalMismatch, message))
+            }
+        }
+    }
+
     async fn decide(
         &mut self,
         approval: ApprovalRef,
         decision: Decision,
         engine: Option<&Engine>,
     ) -> Result<(), SessionError> {
+        let approval = self.verified(approval)?;
         // What the person saw is what stands in this view, not what somebody made of it since.
         let seen = self
             .view

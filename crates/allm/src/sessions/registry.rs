@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use allm_core::session::{Append, Session as Data};
 use allm_core::{
-    AppendId, CancelToken, DeleteIf, Event, Head, Link, Map, NewSession, Page, PageRequest,
-    SessionError, SessionFilter, SessionId, SessionReason, SessionStore, SessionUid, StoreError,
-    StoreReason, Takeover, Thread, Version, WriterId,
+    AppendId, CancelToken, DeleteIf, Event, Fault, FaultCode, Head, Link, Map, NewSession, Page,
+    PageRequest, SessionError, SessionFilter, SessionId, SessionReason, SessionStore, SessionUid,
+    StoreError, StoreReason, Takeover, Thread, ValidationError, ValidationReason, Version,
+    WriterId,
 };
 use tokio::sync::{broadcast, mpsc, watch};
 
@@ -47,6 +48,41 @@ pub struct SessionsOptions {
     pub snapshot_every: u64,
     /// After how many recoveries without progress a run fails. 3.
     pub max_recoveries: u32,
+    /// With it, approvals leave the process as signed tokens
+    /// ([`approval_tokens`](crate::DurableSession::approval_tokens)), and a decision without a good one is refused.
+    pub approval_secret: Option<ApprovalSecret>,
+}
+
+/// What approvals are signed with. It is never shown.
+#[derive(Clone)]
+pub struct ApprovalSecret(Arc<[u8]>);
+
+impl ApprovalSecret {
+    /// A secret of these bytes: at least 32, and random.
+    ///
+    /// # Errors
+    ///
+    /// A fault at `approval_secret` when there are fewer.
+    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Result<Self, ValidationError> {
+        let bytes = bytes.into();
+        if bytes.len() >= 32 {
+            return Ok(Self(bytes));
+        }
+        let fault =
+            Fault::new("approval_secret", FaultCode::OutOfRange).detail("at least 32 bytes");
+        let reason = ValidationReason::InvalidSessionInput;
+        Err(ValidationError::new(reason, vec![fault]))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ApprovalSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApprovalSecret(***)")
+    }
 }
 
 impl Default for SessionsOptions {
@@ -56,6 +92,7 @@ impl Default for SessionsOptions {
             retry_for: Duration::from_secs(30),
             snapshot_every: 100,
             max_recoveries: super::call::MAX_RECOVERIES,
+            approval_secret: None,
         }
     }
 }

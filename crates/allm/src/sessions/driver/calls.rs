@@ -7,11 +7,11 @@ use allm_core::run::{CallToRun, PolicyDecision, ToolOutcome, UnknownTools};
 use allm_core::session::{
     ApprovePlan, Approved, CallKey, CallPlan, CallState, CallsPlanned, EntryBody, ManualPlan,
     Outcome, OutcomeSource, PlanOfCall, RefusePlan, RunFailed, RunPlan, ToolIntent,
-    ToolOutcomeEntry, TurnCall, arguments_hash,
+    ToolOutcomeEntry, TurnCall, arguments_hash, tool_fingerprint,
 };
 use allm_core::{
-    ApprovalId, Effect, FailureReason, Hash, SessionError, Timestamp, Tool, ToolCall, encode,
-    idempotency_key, json,
+    ApprovalId, Effect, FailureReason, SessionError, Timestamp, Tool, ToolCall, encode,
+    idempotency_key,
 };
 
 use super::{Driver, SLACK};
@@ -64,7 +64,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         let expiry = settings.approval_expiry.get_or(Some(APPROVAL_EXPIRY));
         ApprovePlan {
             approval_id: ApprovalId::from_bytes(random::bytes()),
-            tool_fingerprint: fingerprint(tool),
+            tool_fingerprint: tool_fingerprint(tool),
             expires_at: expiry.and_then(|expiry| later(now, expiry)),
             reason,
         }
@@ -186,7 +186,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             if approval.arguments_hash != arguments_hash(&call.arguments()) {
                 return FirstStep::Mismatch;
             }
-            if approval.tool_fingerprint != fingerprint(tool) {
+            if approval.tool_fingerprint != tool_fingerprint(tool) {
                 let reason = "the tool has changed since it was approved".to_owned();
                 return FirstStep::AskAgain(self.approval(tool, Some(reason), now));
             }
@@ -419,10 +419,4 @@ fn stricter<'a>(a: &'a Effect, b: &'a Effect) -> &'a Effect {
 fn later(now: Timestamp, after: Duration) -> Option<Timestamp> {
     let millis = i64::try_from(after.as_millis()).ok()?;
     Timestamp::from_millis(now.as_millis().checked_add(millis)?).ok()
-}
-
-/// SHA-256 over what a tool is: its name, description, schema and effect.
-pub(crate) fn fingerprint(tool: &Tool) -> Hash {
-    let parts = (&tool.name, &tool.description, &tool.schema, &tool.effect);
-    Hash::of_bytes(&json::canonical(&parts).unwrap_or_default())
 }

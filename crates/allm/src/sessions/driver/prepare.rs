@@ -187,7 +187,7 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
         let tools = plan.map(Plan::tools).unwrap_or_default();
         let recorded = tools.iter().map(|tool| RecordedTool {
             name: tool.name.clone(),
-            fingerprint: super::calls::fingerprint(tool),
+            fingerprint: session::tool_fingerprint(tool),
             effect: tool.effect.clone(),
         });
         EntryBody::RunStarted(Box::new(RunStarted {
