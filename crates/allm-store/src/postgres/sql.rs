@@ -61,13 +61,17 @@ impl Sql {
     }
 
     pub(super) fn bytes(mut self, bytes: &[u8]) -> Self {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         self.text.reserve(bytes.len() * 2 + 20);
         self.text.push_str("decode('");
-        let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or(b'0');
-        for byte in bytes {
-            self.text.push(char::from(digit(byte >> 4)));
-            self.text.push(char::from(digit(byte & 15)));
+        // Piece by piece: a long entry has millions of digits.
+        let mut digits = [0; 512];
+        for piece in bytes.chunks(digits.len() / 2) {
+            for (pair, byte) in digits.chunks_exact_mut(2).zip(piece) {
+                pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+            }
+            let written = digits.get(..piece.len() * 2).unwrap_or_default();
+            self.text
+                .push_str(std::str::from_utf8(written).unwrap_or_default());
         }
         self.text.push_str("','hex')");
         self
@@ -103,6 +107,13 @@ impl Sql {
     }
 }
 
+const fn digit(value: u8) -> u8 {
+    match value {
+        0..=9 => b'0' + value,
+        _ => b'a' - 10 + value,
+    }
+}
+
 /// A name as SQL writes it, whatever characters it has.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -120,5 +131,13 @@ mod tests {
         let expected = "SELECT \"a\"\"b\".f(convert_from(decode('273b202d2d','hex'),'UTF8'), -5::bigint, \
                         ARRAY[decode('ff','hex'),decode('','hex')]::bytea[]";
         assert_eq!(sql.finish(), expected);
+    }
+
+    #[test]
+    fn every_byte_of_a_long_content_is_written() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(700).collect();
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sql = Sql::new("").bytes(&bytes).finish();
+        assert_eq!(sql, format!("decode('{digits}','hex')"));
     }
 }

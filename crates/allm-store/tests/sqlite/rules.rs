@@ -21,6 +21,7 @@ rules! {
     fn s113_every_filter_agrees_with_the_naive_one => filters::every_filter_agrees_with_the_naive_one;
     fn s114_paging_shows_each_lasting_session_once => behaviours::paging_shows_each_lasting_session_once;
     fn s115_long_content_comes_back => behaviours::long_content_comes_back;
+    fn s115_the_longest_entry_is_taken => behaviours::the_longest_entry_is_taken;
     fn s116_odd_texts_are_matched_literally => behaviours::odd_texts_are_matched_literally;
     fn s124_s125_s126_fences_grow => behaviours::fences_grow;
     fn fifty_writers_lose_nothing => behaviours::fifty_writers_lose_nothing;

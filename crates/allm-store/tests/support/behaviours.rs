@@ -177,6 +177,16 @@ pub async fn long_content_comes_back(store: &Store) -> [Journal; 2] {
     journals
 }
 
+pub async fn the_longest_entry_is_taken(store: &Store) {
+    let mut journal = Journal::create(store, "a").await;
+    let longest: Vec<u8> = (0..16 * 1024 * 1024_u32)
+        .map(|n| n.to_le_bytes()[1])
+        .collect();
+    assert_eq!(journal.write(longest.clone()).await, Ok(Version(2)));
+    let loaded = journal.whole().await;
+    assert!(loaded.entries[1].bytes == longest, "byte for byte");
+}
+
 pub async fn odd_texts_are_matched_literally(store: &Store) {
     let odd = [
         "'",
