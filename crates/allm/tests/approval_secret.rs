@@ -18,10 +18,7 @@ use allm::{
 use allm_store::MemoryStore;
 use serde_json::{Value, json};
 
-fn engine() -> Engine {
-    let fake = Fake::new()
-        .reply(Script::new().call("pay", json!({"euros": 5})))
-        .always("done");
+fn engine(fake: Fake) -> Engine {
     let pay = Tool::new("pay", "Pays.", json!({"type": "object"}))
         .approval(ApprovalRule::Always)
         .handler(|value: Value| async move { Ok::<_, std::fmt::Error>(value) });
@@ -31,7 +28,8 @@ fn engine() -> Engine {
 
 async fn waiting(sessions: &Sessions, id: &str) -> DurableSession {
     let mut session = sessions.create(id.to_owned()).await.unwrap();
-    let _ = session.reply(&engine(), "Pay").await.unwrap();
+    let pays = Fake::new().reply(Script::new().call("pay", json!({"euros": 5})));
+    let _ = session.reply(&engine(pays), "Pay").await.unwrap();
     assert_eq!(session.status(), SessionStatus::AwaitingApproval);
     session
 }
@@ -64,7 +62,8 @@ async fn s148_a_decision_needs_a_good_token() {
     assert_eq!(session.version(), before, "nothing was recorded");
 
     session.approve(&token).await.unwrap();
-    let _ = session.resume(&engine()).await.unwrap();
+    let done = Fake::new().always("done");
+    let _ = session.resume(&engine(done)).await.unwrap();
     assert_eq!(session.status(), SessionStatus::Completed);
     other.deny(&foreign, "no").await.unwrap();
 }

@@ -30,10 +30,10 @@ fn failed(report: &Report) -> Vec<&str> {
 }
 
 fn fresh() -> Fresh {
-    let memory = Arc::new(MemoryStore::default());
-    let (clock, again) = (Arc::clone(&memory), Arc::clone(&memory));
-    Fresh::new(memory)
-        .advance(move |time| clock.pass(time))
+    let memory = MemoryStore::default();
+    let (store, again) = (Arc::clone(&memory.store), Arc::clone(&memory.store));
+    Fresh::new(store)
+        .advance(move |time| memory.pass(time))
         .reopen(move || std::future::ready(Arc::clone(&again)))
 }
 
@@ -83,7 +83,7 @@ async fn a_store_that_gives_no_more_than_itself_passes() {
                 clock.pass(Duration::from_millis(1));
             }
         });
-        std::future::ready(Fresh::new(memory).keep(Stopped(ticking)))
+        std::future::ready(Fresh::new(Arc::clone(&memory.store)).keep(Stopped(ticking)))
     };
     let report = store::check(&fresh).await;
     report.assert_skipping_only(&[

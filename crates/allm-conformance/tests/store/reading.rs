@@ -1,11 +1,12 @@
 //! Stores that read and list wrongly.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use allm_core::{
     Cursor, Entry, Hash, Head, LoadFrom, Page, PageRequest, SessionFilter, SessionId, StoreError,
     StoreReason, Timestamp, Version,
 };
+
 use serde_json::{Value, json};
 
 use super::faulty::{Answer, Answered, Ask, Right, broken, error, remembering};
@@ -322,33 +323,40 @@ async fn s114_pages() {
 
 #[tokio::test]
 async fn s114_cursors() {
-    let trusting = broken(|right, ask| match &ask {
-        Ask::List(filter, page) => {
-            let text = page.cursor().map_or("[]", |cursor| cursor.as_str());
-            if serde_json::from_str::<serde_json::Value>(text).is_ok() {
-                return right.ask(&ask);
-            }
+    /// The cursors that were given out, and for which listing.
+    type Given = BTreeMap<String, SessionFilter>;
+    fn note(given: &mut Given, filter: &SessionFilter, answered: &Answered) {
+        if let Ok(Answer::Page(page)) = answered
+            && let Some(next) = &page.next
+        {
+            given.insert(next.as_str().to_owned(), filter.clone());
+        }
+    }
+    let trusting = remembering(|given: &mut Given, right, ask| {
+        let Ask::List(filter, page) = &ask else {
+            return right.ask(&ask);
+        };
+        let is_forged = |cursor: &Cursor| !given.contains_key(cursor.as_str());
+        let answered = if page.cursor().is_some_and(is_forged) {
             let first = PageRequest::new(page.size()).unwrap();
             right.ask(&Ask::List(filter.clone(), first))
-        }
-        _ => right.ask(&ask),
+        } else {
+            right.ask(&ask)
+        };
+        note(given, filter, &answered);
+        answered
     });
     assert_eq!(trusting.await, ["forged_cursor"]);
-    let any_filter = broken(|right, ask| match &ask {
-        Ask::List(filter, page) => {
-            // The cursor is read as one of this filter.
-            let read = |cursor: &Cursor| {
-                let parts = serde_json::from_str::<(SessionFilter, Value)>(cursor.as_str());
-                let (_, after) = parts.ok()?;
-                Some(Cursor::new(json!([filter, after]).to_string()))
-            };
-            let page = match page.cursor().and_then(read) {
-                Some(cursor) => page.clone().after(cursor),
-                None => page.clone(),
-            };
-            right.ask(&Ask::List(filter.clone(), page))
-        }
-        _ => right.ask(&ask),
+    let any_filter = remembering(|given: &mut Given, right, ask| {
+        let Ask::List(filter, page) = &ask else {
+            return right.ask(&ask);
+        };
+        // The cursor is taken for one of its own listing.
+        let own = page.cursor().and_then(|cursor| given.get(cursor.as_str()));
+        let own = own.unwrap_or(filter).clone();
+        let answered = right.ask(&Ask::List(own, page.clone()));
+        note(given, filter, &answered);
+        answered
     });
     assert_eq!(any_filter.await, ["cursor_of_another_filter"]);
 }

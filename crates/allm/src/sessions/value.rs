@@ -37,11 +37,11 @@ use crate::random;
 /// let engine = Engine::builder().provider(fake).model("fake:any").build()?;
 /// let mut session = Session::new("order-42")?;
 /// let result = session.reply(&engine, "Hi").await?;
-/// assert_eq!(result.text().as_deref(), Some("Hello!"));
+/// assert_eq!(result.text(), "Hello!");
 ///
 /// let saved = allm::json::to_vec(&session)?;
 /// let mut session: Session = allm::json::from_slice(&saved)?;
-/// session.reply(&engine, "Thanks").await?;
+/// let _ = session.reply(&engine, "Thanks").await?;
 /// assert_eq!(session.status(), SessionStatus::Completed);
 /// assert_eq!(session.thread().len(), 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
