@@ -8,10 +8,15 @@
     reason = "these are tests"
 )]
 
+mod approvals;
 mod check;
+mod delivery;
+mod journal;
+mod keys;
 mod laws;
 mod operations;
 mod results;
 mod script;
 mod sim;
 mod status;
+mod stops;
