@@ -2,7 +2,7 @@
 
 use allm_core::run::{Command, Run};
 use allm_core::session::{
-    CallKey, Decision, Delivery, Edited, EntryBody, JournalEntry, Operation, Outcome, Session, read,
+    CallKey, Decision, Delivery, Edited, EntryBody, EntryFacts, JournalEntry, Operation, Outcome, Session, read,
 };
 use allm_core::{
     Entry, Hash, Head, HeadUpdate, Link, Loaded, NewSession, SessionReason, Snapshot, StoreReason,
@@ -127,8 +127,8 @@ fn s67_the_hashes_of_a_fixed_journal() {
     assert_eq!(
         (hash.as_str(), chain.as_str()),
         (
-            "sha256:FILL_HASH",
-            "sha256:FILL_CHAIN",
+            "sha256:3e4a52d02a29db4ad648a8690ce150b61baf695a0ab02fbf5da6acd80e900dda",
+            "sha256:ea050b9b6f0e5d09d52185e5d5e7230c23ee91c3863f634bd141a15357c79c13",
         )
     );
 }
@@ -240,17 +240,34 @@ fn s72_a_good_chain_with_another_state_is_a_divergence() {
 /// S74: the entries of a run have the number that it began with; the next run has that of the library.
 #[test]
 fn s74_a_run_ends_under_the_rules_that_it_began_with() {
-    let sim = scenario();
-    for entry in &sim.journal {
-        assert_eq!(read(entry).unwrap().machine, Run::MACHINE);
+    let begun = Sim::started([]);
+    let mut session = Session::new("order-42").unwrap();
+    for body in &begun.bodies {
+        let older = EntryFacts {
+            machine: 7,
+            ..EntryFacts::at(at(0))
+        };
+        session.apply(body, &older).unwrap();
     }
-    let done = Sim::after([text("fine")]);
-    let mut value: serde_json::Value = serde_json::from_slice(&done.bytes()).unwrap();
-    // A session that an older library left, with nothing unfinished, can be read and goes on under the new rules.
-    value["data"]["machine"] = json!(0);
-    let error = Session::from_json(value.to_string().as_bytes()).unwrap_err();
-    assert_eq!(error.reason, SessionReason::Invalid, "only the hash is in the way: {error}");
-    assert!(error.message.contains("state_hash"));
+    assert_eq!(session.machine(), 7);
+    let error = Session::from_json(&session.to_json().unwrap()).unwrap_err();
+    assert_eq!(error.reason, SessionReason::UnsupportedMachine, "unfinished");
+
+    let mut sim = begun;
+    let mut seal = |session: &mut Session, body: &EntryBody| {
+        let sealed = session.seal(body, &sim.append(), &Link::START).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&sealed.entry.bytes).unwrap()["data"]["machine"].clone()
+    };
+    let answered = {
+        let mut other = Sim::started([text("fine")]);
+        other.drive();
+        other.bodies.last().unwrap().clone()
+    };
+    assert_eq!(seal(&mut session, &answered), json!(7));
+    assert_eq!(Session::from_json(&session.to_json().unwrap()), Ok(session.clone()), "finished");
+    let started = Sim::started([]).bodies.pop().unwrap();
+    assert_eq!(seal(&mut session, &started), json!(Run::MACHINE));
+    assert_eq!(session.machine(), Run::MACHINE);
 }
 
 #[test]

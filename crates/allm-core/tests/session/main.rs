@@ -20,3 +20,4 @@ mod script;
 mod sim;
 mod status;
 mod stops;
+mod stored;
