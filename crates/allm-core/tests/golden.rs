@@ -16,8 +16,8 @@ use std::fmt::Debug;
 use std::fs;
 use std::path::PathBuf;
 
-use allm_core::{Event, SessionStatus};
 use allm_core::json::{self, Document};
+use allm_core::{Event, SessionStatus};
 use support::golden::{self, Named};
 
 fn folder() -> PathBuf {
@@ -149,6 +149,9 @@ fn s59_every_kind_of_entry_and_every_status_has_a_file() {
         tool_outcome halted went_on run_failed recovered";
     assert_eq!(kinds, expected.split_whitespace().collect());
     let sessions = golden::all().session;
-    let statuses: BTreeSet<SessionStatus> = sessions.iter().map(|(_, session)| session.status()).collect();
+    let statuses: BTreeSet<SessionStatus> = sessions
+        .iter()
+        .map(|(_, session)| session.status())
+        .collect();
     assert_eq!(statuses, BTreeSet::from(SessionStatus::ALL));
 }

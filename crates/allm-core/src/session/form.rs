@@ -11,8 +11,8 @@ use super::entry::{Hooks, Operation, QueuedMessage, RecordedTool};
 use super::state::{Session, SessionFailure, SessionUsage};
 use super::turn::TurnCall;
 use crate::data::{
-    ApprovalId, HaltReason, Hash, InputId, Map, ModelRef, Response, RunId,
-    SessionId, SessionStatus, SessionUid, Thread, Timestamp, Usage, Version, is_false,
+    ApprovalId, HaltReason, Hash, InputId, Map, ModelRef, Response, RunId, SessionId,
+    SessionStatus, SessionUid, Thread, Timestamp, Usage, Version, is_false,
 };
 use crate::json::Document;
 use crate::run::RunForm;

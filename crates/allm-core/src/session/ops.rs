@@ -12,7 +12,8 @@ use super::key::{CallKey, CallRef};
 use super::state::Session;
 use super::turn::TurnCall;
 use crate::data::{
-    ApprovalId, Content, Hash, InputId, Map, Message, Role, SessionStatus, SessionUid, Thread, Timestamp,
+    ApprovalId, Content, Hash, InputId, Map, Message, Role, SessionStatus, SessionUid, Thread,
+    Timestamp,
 };
 use crate::error::{
     Fault, FaultCode, SessionError, SessionReason, ValidationError, ValidationReason,

@@ -32,7 +32,10 @@ fn s134_s137_one_of_two_is_approved_elsewhere() {
     sim.decide("c1", Decision::Approved).unwrap();
     sim.session = Session::from_json(&sim.bytes()).unwrap();
     let requests = sim.requests.len();
-    assert_eq!(sim.operate(Operation::Resume), Ok(HaltReason::ManualToolCalls));
+    assert_eq!(
+        sim.operate(Operation::Resume),
+        Ok(HaltReason::ManualToolCalls)
+    );
     assert_eq!(sim.ran, [("gate_b".to_owned(), map(json!({})))]);
     assert_eq!(sim.status(), SessionStatus::AwaitingApproval);
     assert_eq!(sim.requests.len(), requests, "the model is not asked");
@@ -40,7 +43,10 @@ fn s134_s137_one_of_two_is_approved_elsewhere() {
         allm_core::run::RunEnd::Result(result) => result.clone(),
         end => panic!("{end:?}"),
     };
-    assert!(result.steps.is_empty(), "the step was told by the run before");
+    assert!(
+        result.steps.is_empty(),
+        "the step was told by the run before"
+    );
 }
 
 #[test]
@@ -53,7 +59,14 @@ fn s135_safe_siblings_have_run() {
 
 #[test]
 fn s136_three_approvals_in_every_order() {
-    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let orders = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ];
     let mut threads = Vec::new();
     for order in orders {
         for resumes in [false, true] {
@@ -73,7 +86,10 @@ fn s136_three_approvals_in_every_order() {
             threads.push(sim.session.thread());
         }
     }
-    assert!(threads.iter().all(|thread| *thread == threads[0]), "messages in call order");
+    assert!(
+        threads.iter().all(|thread| *thread == threads[0]),
+        "messages in call order"
+    );
 }
 
 #[test]
@@ -99,14 +115,21 @@ fn s140_s106_an_edit_reaches_the_handler_and_is_told() {
     let CallState::Ready { approval } = &sim.call(sim.key(0)).state else {
         panic!("the call is ready")
     };
-    assert_eq!(approval.as_ref().unwrap().arguments_hash, arguments_hash(&edited));
+    assert_eq!(
+        approval.as_ref().unwrap().arguments_hash,
+        arguments_hash(&edited)
+    );
     sim.operate(Operation::Resume).unwrap();
     assert_eq!(sim.ran, [("gate".to_owned(), edited.clone())]);
     let thread = sim.session.thread();
     assert_eq!(*thread.messages.get(1).unwrap(), asked, "byte for byte");
     let result = thread.messages.get(2).unwrap();
     assert_eq!(
-        result.content.iter().filter_map(|part| part.as_text()).collect::<Vec<_>>(),
+        result
+            .content
+            .iter()
+            .filter_map(|part| part.as_text())
+            .collect::<Vec<_>>(),
         [r#"{"edited_arguments":{"amount":7}}"#, "done"]
     );
     // The journal has both, and the key is that of the edited arguments.
@@ -151,9 +174,13 @@ fn s141_an_approval_is_good_for_one_call_of_one_session() {
     assert_eq!(sim.session, before);
     // Another session has other approvals, also one that was created again under the same id.
     let mut created_again = Sim::new();
-    created_again.answers.extend([calls(&["a"]), calls(&["gate"])]);
+    created_again
+        .answers
+        .extend([calls(&["a"]), calls(&["gate"])]);
     created_again.reply("hi").unwrap();
-    let error = created_again.decide(good.clone(), Decision::Approved).unwrap_err();
+    let error = created_again
+        .decide(good.clone(), Decision::Approved)
+        .unwrap_err();
     assert_eq!(error.reason, SessionReason::ApprovalMismatch);
     assert_eq!(sim.decide(good, Decision::Approved), Ok(Input::New));
 }
@@ -240,7 +267,10 @@ fn s146_other_arguments_than_approved_are_not_run() {
     }));
     assert_eq!(sim.status(), SessionStatus::Error);
     let failure = sim.session.failure().unwrap();
-    assert_eq!((failure.kind.as_str(), failure.retryable), ("approval_mismatch", false));
+    assert_eq!(
+        (failure.kind.as_str(), failure.retryable),
+        ("approval_mismatch", false)
+    );
     assert_eq!(sim.ran, []);
     sim.cancel().unwrap();
     assert_eq!(sim.status(), SessionStatus::Idle);
@@ -249,9 +279,19 @@ fn s146_other_arguments_than_approved_are_not_run() {
 /// S147: the fingerprint covers name, description, schema and effect, and a second plan voids the approval.
 #[test]
 fn s147_a_changed_tool_needs_a_new_approval() {
-    let tool = || Tool::new("gate", "Opens.", json!({"type": "object", "required": ["a"]}));
+    let tool = || {
+        Tool::new(
+            "gate",
+            "Opens.",
+            json!({"type": "object", "required": ["a"]}),
+        )
+    };
     let fingerprint = tool_fingerprint(&tool());
-    let reordered = Tool::new("gate", "Opens.", json!({"required": ["a"], "type": "object"}));
+    let reordered = Tool::new(
+        "gate",
+        "Opens.",
+        json!({"required": ["a"], "type": "object"}),
+    );
     assert_eq!(tool_fingerprint(&reordered), fingerprint);
     assert_eq!(
         tool_fingerprint(&tool().manual().metadata(map(json!({"a": 1})))),
@@ -325,7 +365,9 @@ fn s148_a_token_that_was_changed_is_refused() {
         ("reason", json!("because")),
     ];
     let changes = changes.into_iter().map(|(key, new)| (None, key, new));
-    let inner = inner.into_iter().map(|(key, new)| (Some("approval"), key, new));
+    let inner = inner
+        .into_iter()
+        .map(|(key, new)| (Some("approval"), key, new));
     for (parent, key, new) in changes.chain(inner) {
         let mut changed = value.clone();
         let fields = match parent {
@@ -347,7 +389,9 @@ fn s148_a_token_that_was_changed_is_refused() {
         Default::default(),
         Default::default(),
     );
-    created.apply(&body, &allm_core::session::EntryFacts::at(at(0))).unwrap();
+    created
+        .apply(&body, &allm_core::session::EntryFacts::at(at(0)))
+        .unwrap();
     assert!(token.open(&created, secret).is_err());
 
     let approval = token.open(&sim.session, secret).unwrap();
@@ -360,7 +404,10 @@ fn an_approved_call_runs_while_the_driver_is_on_the_turn() {
     let mut sim = Sim::started([calls(&["gate", "a", "b"])]);
     sim.until(|command| matches!(command, allm_core::run::Command::RunTools(_)));
     sim.step();
-    assert!(matches!(sim.call(sim.key(0)).wait(), Some(Wait::Approval(_))));
+    assert!(matches!(
+        sim.call(sim.key(0)).wait(),
+        Some(Wait::Approval(_))
+    ));
     sim.decide("c0", Decision::Approved).unwrap();
     assert_eq!(sim.drive(), HaltReason::Completed);
     assert_eq!(sim.ran.len(), 3);

@@ -14,12 +14,18 @@ pub(crate) fn after_entry(sim: &mut Sim, before: &Session, entry: &Entry, applie
 
     // Another process that reads the journal comes to the same session, by the same events.
     let written = read(entry).expect("a sealed entry can be read");
-    let replayed = sim.replica.replay(&written).expect("a sealed entry replays");
+    let replayed = sim
+        .replica
+        .replay(&written)
+        .expect("a sealed entry replays");
     assert_eq!(&replayed, applied);
     assert_eq!(sim.replica, *session);
     assert_eq!(session.version(), before.version().next());
     assert!(session.updated_at() >= before.updated_at());
-    assert!(session.turn() >= before.turn(), "a turn is never given back");
+    assert!(
+        session.turn() >= before.turn(),
+        "a turn is never given back"
+    );
 
     if let Some(end) = &applied.ended {
         assert!(session.run().is_none());
@@ -88,7 +94,9 @@ fn thread_is_sendable(session: &Session) {
         None => Vec::new(),
         Some(turn) => {
             let is_open = |call: &&allm_core::session::TurnCall| {
-                let asks = call.wait().is_some_and(|wait| wait.kind() == WaitKind::Question);
+                let asks = call
+                    .wait()
+                    .is_some_and(|wait| wait.kind() == WaitKind::Question);
                 call.outcome().is_none() && !asks
             };
             let open = turn.calls.iter().filter(is_open);

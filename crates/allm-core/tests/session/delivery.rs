@@ -10,7 +10,10 @@ use super::status::said;
 
 fn sent(sim: &Sim, request: usize) -> Vec<(Role, String)> {
     let messages = &sim.requests[request].messages;
-    messages.iter().map(|message| (message.role, message.text())).collect()
+    messages
+        .iter()
+        .map(|message| (message.role, message.text()))
+        .collect()
 }
 
 /// S149: at every entry of a run with tools, the message comes after the results and before the next request.
@@ -24,7 +27,11 @@ fn s149_a_message_never_stands_between_a_call_and_its_result() {
         sim.send("psst", Delivery::NextTurn).unwrap();
         assert_eq!(sim.drive(), HaltReason::Completed);
         let last = sent(&sim, 1);
-        assert_eq!(last.last().unwrap(), &(Role::User, "psst".into()), "after {steps}");
+        assert_eq!(
+            last.last().unwrap(),
+            &(Role::User, "psst".into()),
+            "after {steps}"
+        );
         for request in &sim.requests {
             validate::sendable(&request.messages).unwrap();
         }
@@ -39,7 +46,10 @@ fn s150_a_message_during_the_last_answer_is_answered() {
     sim.send("psst", Delivery::NextTurn).unwrap();
     assert_eq!(sim.drive(), HaltReason::Completed);
     assert_eq!(sim.requests.len(), 2);
-    let texts: Vec<String> = said(&sim.session).into_iter().map(|(_, text)| text).collect();
+    let texts: Vec<String> = said(&sim.session)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     assert_eq!(texts, ["hi", "one", "psst", "two"]);
 
     let mut sim = Sim::new();
@@ -65,7 +75,11 @@ fn s151_messages_for_the_next_run_wait_for_it() {
     assert_eq!(sim.drive(), HaltReason::Completed);
     assert_eq!(sim.status(), SessionStatus::Idle, "something is to be done");
     for request in 0..2 {
-        assert!(sent(&sim, request).iter().all(|(_, text)| text != "first" && text != "second"));
+        assert!(
+            sent(&sim, request)
+                .iter()
+                .all(|(_, text)| text != "first" && text != "second")
+        );
     }
     assert_eq!(sim.operate(Operation::Resume), Ok(HaltReason::Completed));
     let last: Vec<String> = sent(&sim, 2).into_iter().map(|(_, text)| text).collect();
@@ -80,15 +94,28 @@ fn s152_an_interruption_keeps_what_was_said() {
     assert_eq!(sim.status(), SessionStatus::InProgress);
     assert_eq!(sim.drive(), HaltReason::Completed);
     let thread = sim.session.thread();
-    let texts: Vec<String> = thread.messages.iter().map(|message| message.text()).collect();
+    let texts: Vec<String> = thread
+        .messages
+        .iter()
+        .map(|message| message.text())
+        .collect();
     assert_eq!(texts, ["hi", "Half an ans", "stop, I mean", "two"]);
-    assert_eq!(thread.messages.get(1).unwrap().metadata.get("partial"), Some(&true.into()));
-    assert_eq!(thread.messages.get(3).unwrap().metadata.get("partial"), None);
+    assert_eq!(
+        thread.messages.get(1).unwrap().metadata.get("partial"),
+        Some(&true.into())
+    );
+    assert_eq!(
+        thread.messages.get(3).unwrap().metadata.get("partial"),
+        None
+    );
 
     // With calls in the partial answer, they are closed and not run.
     let mut sim = Sim::started([text("two")]);
     sim.send("stop", Delivery::Interrupt).unwrap();
-    sim.model_failed(ModelEnd::Interrupted, Some(call_response(&["x"], "{\"a\":")));
+    sim.model_failed(
+        ModelEnd::Interrupted,
+        Some(call_response(&["x"], "{\"a\":")),
+    );
     assert_eq!(sim.drive(), HaltReason::Completed);
     assert_eq!(sim.ran, []);
     validate::sendable(&sim.session.thread().messages).unwrap();
@@ -111,7 +138,10 @@ fn s152_without_a_message_the_call_is_made_again() {
     assert_eq!(run.partial.as_ref().unwrap().text(), "Half an ans");
     assert_eq!(run.attempt, 2);
     assert_eq!(sim.drive(), HaltReason::Completed);
-    let texts: Vec<String> = said(&sim.session).into_iter().map(|(_, text)| text).collect();
+    let texts: Vec<String> = said(&sim.session)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     assert_eq!(texts, ["hi", "two"]);
 }
 
@@ -134,8 +164,12 @@ fn s153_open_waits_hold_messages_back() {
 fn s153_messages_follow_a_turn_that_another_run_finishes() {
     let mut sim = Sim::after([calls(&["gate", "manual"])]);
     sim.send("psst", Delivery::NextRun).unwrap();
-    sim.decide("c0", allm_core::session::Decision::Approved).unwrap();
-    assert_eq!(sim.operate(Operation::Resume), Ok(HaltReason::ManualToolCalls));
+    sim.decide("c0", allm_core::session::Decision::Approved)
+        .unwrap();
+    assert_eq!(
+        sim.operate(Operation::Resume),
+        Ok(HaltReason::ManualToolCalls)
+    );
     assert_eq!(sim.session.inbox().len(), 1);
     sim.submit("c1", "42").unwrap();
     assert_eq!(sim.operate(Operation::Resume), Ok(HaltReason::Completed));

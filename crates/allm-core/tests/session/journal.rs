@@ -2,7 +2,8 @@
 
 use allm_core::run::{Command, Run};
 use allm_core::session::{
-    CallKey, Decision, Delivery, Edited, EntryBody, EntryFacts, JournalEntry, Operation, Outcome, Session, read,
+    CallKey, Decision, Delivery, Edited, EntryBody, EntryFacts, JournalEntry, Operation, Outcome,
+    Session, read,
 };
 use allm_core::{
     Entry, Hash, Head, HeadUpdate, Link, Loaded, NewSession, SessionReason, Snapshot, StoreReason,
@@ -16,11 +17,13 @@ use super::sim::*;
 /// Text, tools, a question, an approval, a manual call, a retry and a cancellation.
 pub(crate) fn scenario() -> Sim {
     let mut sim = Sim::after([text("Hello!")]);
-    sim.answers.extend([calls(&["a", "x", "ask", "gate", "manual"])]);
+    sim.answers
+        .extend([calls(&["a", "x", "ask", "gate", "manual"])]);
     sim.reply("do it").unwrap();
     sim.answer("c2", "red").unwrap();
     let arguments = map(json!({"n": 1}));
-    sim.decide("c3", Decision::Edited(Edited { arguments })).unwrap();
+    sim.decide("c3", Decision::Edited(Edited { arguments }))
+        .unwrap();
     sim.submit("c4", "42").unwrap();
     sim.answers.extend([breaks("I thi"), calls(&["manual"])]);
     sim.operate(Operation::Resume).unwrap();
@@ -37,7 +40,9 @@ fn loaded(sim: &Sim, snapshot: Option<Snapshot>) -> Loaded {
         head: HeadUpdate::new(sim.status()),
     });
     let head = head.appended(sim.journal.last().unwrap(), &sim.session.head());
-    let after = snapshot.as_ref().map_or(Version(0), |snapshot| snapshot.version);
+    let after = snapshot
+        .as_ref()
+        .map_or(Version(0), |snapshot| snapshot.version);
     Loaded {
         head,
         snapshot,
@@ -54,10 +59,28 @@ fn loaded(sim: &Sim, snapshot: Option<Snapshot>) -> Loaded {
 fn s66_a_scenario_writes_exactly_these_entries() {
     let sim = scenario();
     let expected = [
-        "created", "user_message", "run_started", "model_responded", // Hello!
-        "user_message", "run_started", "model_responded", "calls_planned", "tool_outcome", "tool_intent",
-        "tool_outcome", "tool_outcome", "answered", "approval_decided", "result_submitted", "run_started",
-        "tool_intent", "tool_outcome", "model_failed", "run_started", "model_responded", "calls_planned",
+        "created",
+        "user_message",
+        "run_started",
+        "model_responded", // Hello!
+        "user_message",
+        "run_started",
+        "model_responded",
+        "calls_planned",
+        "tool_outcome",
+        "tool_intent",
+        "tool_outcome",
+        "tool_outcome",
+        "answered",
+        "approval_decided",
+        "result_submitted",
+        "run_started",
+        "tool_intent",
+        "tool_outcome",
+        "model_failed",
+        "run_started",
+        "model_responded",
+        "calls_planned",
         "stop_requested",
     ];
     assert_eq!(sim.kinds(), expected);
@@ -89,11 +112,17 @@ fn s66_a_scenario_writes_exactly_these_entries() {
     let EntryBody::ToolIntent(intent) = &sim.bodies[16] else {
         panic!("tool_intent")
     };
-    assert_eq!((intent.call, intent.attempt), (CallKey { turn: 2, index: 3 }, 1));
+    assert_eq!(
+        (intent.call, intent.attempt),
+        (CallKey { turn: 2, index: 3 }, 1)
+    );
     let EntryBody::ToolOutcome(outcome) = &sim.bodies[17] else {
         panic!("tool_outcome")
     };
-    assert_eq!((outcome.outcome, outcome.content.as_str()), (Outcome::Ok, "done"));
+    assert_eq!(
+        (outcome.outcome, outcome.content.as_str()),
+        (Outcome::Ok, "done")
+    );
     let EntryBody::ModelFailed(failed) = &sim.bodies[18] else {
         panic!("model_failed")
     };
@@ -229,12 +258,18 @@ fn s72_a_good_chain_with_another_state_is_a_divergence() {
         value["data"]["body"]["content"][0]["text"] = json!("blue");
     });
     let error = Session::from_journal(&all).unwrap_err();
-    assert_eq!((error.reason, error.version), (SessionReason::ReplayDiverged, Some(Version(13))));
+    assert_eq!(
+        (error.reason, error.version),
+        (SessionReason::ReplayDiverged, Some(Version(13)))
+    );
     let all = rewritten(&sim, 12, |value| {
         value["data"]["body"]["call"] = json!("t1.c0");
     });
     let error = Session::from_journal(&all).unwrap_err();
-    assert_eq!((error.reason, error.version), (SessionReason::ReplayDiverged, Some(Version(13))));
+    assert_eq!(
+        (error.reason, error.version),
+        (SessionReason::ReplayDiverged, Some(Version(13)))
+    );
 }
 
 /// S74: the entries of a run have the number that it began with; the next run has that of the library.
@@ -251,12 +286,17 @@ fn s74_a_run_ends_under_the_rules_that_it_began_with() {
     }
     assert_eq!(session.machine(), 7);
     let error = Session::from_json(&session.to_json().unwrap()).unwrap_err();
-    assert_eq!(error.reason, SessionReason::UnsupportedMachine, "unfinished");
+    assert_eq!(
+        error.reason,
+        SessionReason::UnsupportedMachine,
+        "unfinished"
+    );
 
     let mut sim = begun;
     let mut seal = |session: &mut Session, body: &EntryBody| {
         let sealed = session.seal(body, &sim.append(), &Link::START).unwrap();
-        serde_json::from_slice::<serde_json::Value>(&sealed.entry.bytes).unwrap()["data"]["machine"].clone()
+        serde_json::from_slice::<serde_json::Value>(&sealed.entry.bytes).unwrap()["data"]["machine"]
+            .clone()
     };
     let answered = {
         let mut other = Sim::started([text("fine")]);
@@ -264,7 +304,11 @@ fn s74_a_run_ends_under_the_rules_that_it_began_with() {
         other.bodies.last().unwrap().clone()
     };
     assert_eq!(seal(&mut session, &answered), json!(7));
-    assert_eq!(Session::from_json(&session.to_json().unwrap()), Ok(session.clone()), "finished");
+    assert_eq!(
+        Session::from_json(&session.to_json().unwrap()),
+        Ok(session.clone()),
+        "finished"
+    );
     let started = Sim::started([]).bodies.pop().unwrap();
     assert_eq!(seal(&mut session, &started), json!(Run::MACHINE));
     assert_eq!(session.machine(), Run::MACHINE);
@@ -279,7 +323,10 @@ fn s75_an_unfinished_run_of_unknown_rules_is_refused() {
     let error = Session::from_journal(&all).unwrap_err();
     assert_eq!(error.reason, SessionReason::UnsupportedMachine);
     assert_eq!(error.version, Some(Version(4)));
-    assert!(error.message.contains("machine 2, supported is 1"), "{error}");
+    assert!(
+        error.message.contains("machine 2, supported is 1"),
+        "{error}"
+    );
     assert_eq!(sim.journal, before);
     let mut value: serde_json::Value = serde_json::from_slice(&sim.bytes()).unwrap();
     value["data"]["machine"] = json!(2);
@@ -293,8 +340,13 @@ fn s57_an_entry_of_a_newer_library_stops_the_reading() {
     let sim = scenario();
     let all = rewritten(&sim, 5, |value| value["v"] = json!(2));
     let error = Session::from_journal(&all).unwrap_err();
-    assert_eq!((error.reason, error.version), (SessionReason::UnsupportedVersion, Some(Version(6))));
-    let all = rewritten(&sim, 5, |value| value["data"]["body"]["surprise"] = json!(1));
+    assert_eq!(
+        (error.reason, error.version),
+        (SessionReason::UnsupportedVersion, Some(Version(6)))
+    );
+    let all = rewritten(&sim, 5, |value| {
+        value["data"]["body"]["surprise"] = json!(1)
+    });
     let error = Session::from_journal(&all).unwrap_err();
     assert_eq!(error.store.unwrap().reason, StoreReason::Corrupt);
 }

@@ -49,9 +49,15 @@ fn s105_a_session_created_again_has_other_keys() {
 #[test]
 fn s102_the_key_of_a_call_in_a_session() {
     let mut sim = with_uid(3);
-    sim.answers.extend([text("first"), Answer::Whole(call_response(&["x"], r#"{ "b":1, "a":2.0 }"#))]);
+    sim.answers.extend([
+        text("first"),
+        Answer::Whole(call_response(&["x"], r#"{ "b":1, "a":2.0 }"#)),
+    ]);
     sim.reply("hi").unwrap();
     sim.operate(Operation::Reply).unwrap();
     let arguments = map(serde_json::json!({"a": 2, "b": 1}));
-    assert_eq!(keys(&sim), [idempotency_key(&[3; 16], 2, 0, "x", &arguments)]);
+    assert_eq!(
+        keys(&sim),
+        [idempotency_key(&[3; 16], 2, 0, "x", &arguments)]
+    );
 }

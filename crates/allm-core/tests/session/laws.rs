@@ -9,7 +9,8 @@ use allm_core::run::{
 };
 use allm_core::session::{
     CallKey, Decision, Delivery, Denied, Edited, EntryBody, EntryFacts, Halted, LateOutcome,
-    ModelEnd, Operation, Outcome, OutcomePolicy, OutcomeSource, RunFailed, ToolOutcomeEntry, WentOn,
+    ModelEnd, Operation, Outcome, OutcomePolicy, OutcomeSource, RunFailed, ToolOutcomeEntry,
+    WentOn,
 };
 use allm_core::{CallFailure, FailureReason, FinishReason, HaltReason, ResponseFormat};
 use proptest::prelude::*;
@@ -186,8 +187,12 @@ impl Play {
                 let text = format!("message {}.", self.sent);
                 sim.send(&text, *delivery).unwrap();
             }
-            Op::Answer(place) => return self.call_input(|sim, call| sim.answer(call, "red"), *place),
-            Op::Submit(place) => return self.call_input(|sim, call| sim.submit(call, "42"), *place),
+            Op::Answer(place) => {
+                return self.call_input(|sim, call| sim.answer(call, "red"), *place);
+            }
+            Op::Submit(place) => {
+                return self.call_input(|sim, call| sim.submit(call, "42"), *place);
+            }
             Op::Approve(place) => {
                 return self.call_input(|sim, call| sim.decide(call, Decision::Approved), *place);
             }

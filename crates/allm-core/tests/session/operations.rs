@@ -57,7 +57,11 @@ const MATRIX: [(&str, SessionStatus, [&str; 4]); 14] = {
         ("user", AwaitingUser, ["ok", "no", "no", "ok"]),
         ("user, ready", AwaitingUser, ["ok", "ok", "no", "ok"]),
         ("approval", AwaitingApproval, ["no", "no", "no", "ok"]),
-        ("approval, ready", AwaitingApproval, ["no", "ok", "no", "ok"]),
+        (
+            "approval, ready",
+            AwaitingApproval,
+            ["no", "ok", "no", "ok"],
+        ),
         ("tools", AwaitingTools, ["no", "no", "no", "ok"]),
         ("tools, ready", AwaitingTools, ["no", "ok", "no", "ok"]),
         ("error", Error, ["ok", "no", "ok", "ok"]),
@@ -74,7 +78,10 @@ fn s15_every_cell_of_the_legality_matrix() {
             (Operation::Step, cells[1]),
             (Operation::Retry, cells[2]),
         ] {
-            let (_, mut sim) = sessions().into_iter().find(|(found, _)| *found == name).unwrap();
+            let (_, mut sim) = sessions()
+                .into_iter()
+                .find(|(found, _)| *found == name)
+                .unwrap();
             assert_eq!(sim.status(), status, "{name}");
             let before = (sim.session.clone(), sim.bytes(), sim.requests.len());
             let waits: Vec<CallKey> = sim.session.waits().iter().map(|wait| wait.call).collect();
@@ -131,7 +138,11 @@ fn s15_cancel_in_every_status() {
 #[test]
 fn s15_inputs_are_legal_in_every_status() {
     for (name, mut sim) in sessions() {
-        assert_eq!(sim.send("psst", Delivery::NextRun), Ok(Input::New), "{name}");
+        assert_eq!(
+            sim.send("psst", Delivery::NextRun),
+            Ok(Input::New),
+            "{name}"
+        );
         let note = Session::annotation_entry(Annotated {
             metadata: Some(map(json!({"seen": true}))),
             ..Annotated::default()
@@ -174,7 +185,8 @@ fn s16_a_reply_beside_another_wait_only_answers() {
 fn s17_resume_goes_on_from_the_results_with_fresh_turns() {
     let mut sim = Sim::new();
     sim.options.max_turns = 1;
-    sim.answers.extend([calls(&["a"]), calls(&["a"]), text("fine")]);
+    sim.answers
+        .extend([calls(&["a"]), calls(&["a"]), text("fine")]);
     assert_eq!(sim.reply("hi"), Ok(HaltReason::MaxTurns));
     assert_eq!(sim.operate(Operation::Resume), Ok(HaltReason::MaxTurns));
     assert_eq!(sim.operate(Operation::Resume), Ok(HaltReason::Completed));
@@ -190,19 +202,34 @@ fn s18_a_step_is_one_model_call() {
     assert_eq!(sim.operate(Operation::Step), Ok(HaltReason::MaxTurns));
     assert_eq!((sim.status(), sim.requests.len()), (SessionStatus::Idle, 1));
     assert_eq!(sim.operate(Operation::Step), Ok(HaltReason::Completed));
-    assert_eq!((sim.status(), sim.requests.len()), (SessionStatus::Completed, 2));
+    assert_eq!(
+        (sim.status(), sim.requests.len()),
+        (SessionStatus::Completed, 2)
+    );
 }
 
 #[test]
 fn s19_s37_retry_sends_the_same_again_without_the_partial_answer() {
     let mut sim = Sim::after([calls(&["a"]), breaks("I thi")]);
-    assert_eq!(sim.ended.as_ref().map(|end| matches!(end, allm_core::run::RunEnd::Result(_))), Some(true));
+    assert_eq!(
+        sim.ended
+            .as_ref()
+            .map(|end| matches!(end, allm_core::run::RunEnd::Result(_))),
+        Some(true)
+    );
     assert_eq!(sim.session.last_halt(), Some(&HaltReason::Error));
     assert_eq!(sim.status(), SessionStatus::Error);
     let failure = sim.session.failure().unwrap().clone();
-    assert_eq!((failure.kind.as_str(), failure.retryable, failure.turn), ("rate_limited", true, 2));
+    assert_eq!(
+        (failure.kind.as_str(), failure.retryable, failure.turn),
+        ("rate_limited", true, 2)
+    );
     assert_eq!(failure.partial.unwrap().text(), "I thi");
-    assert_eq!(said(&sim.session).last().unwrap().1, "done", "not in the thread");
+    assert_eq!(
+        said(&sim.session).last().unwrap().1,
+        "done",
+        "not in the thread"
+    );
     assert_eq!(sim.operate(Operation::Retry), Ok(HaltReason::Completed));
     let bytes = |at: usize| allm_core::json::canonical(&sim.requests[at]).unwrap();
     assert_eq!(bytes(2), bytes(1));
@@ -245,11 +272,18 @@ fn s22_a_submitted_result_stands_as_it_was_given() {
     let mut sim = Sim::after([calls(&["manual"])]);
     let failed = sim
         .session
-        .result_entry(&"c0".into(), Outcome::Failed, "no".into(), Some("ann".into()))
+        .result_entry(
+            &"c0".into(),
+            Outcome::Failed,
+            "no".into(),
+            Some("ann".into()),
+        )
         .unwrap();
     sim.input(failed).unwrap();
     assert!(sim.session.thread().last().unwrap().is_error);
-    let wrong = sim.session.result_entry(&"c0".into(), Outcome::Halted, "no".into(), None);
+    let wrong = sim
+        .session
+        .result_entry(&"c0".into(), Outcome::Halted, "no".into(), None);
     assert!(sim.input(wrong.unwrap()).is_err());
 }
 
@@ -271,7 +305,10 @@ fn s23_several_results_are_all_or_nothing() {
     };
     let mut sim = Sim::after([calls(&["manual", "ask", "manual_b"])]);
     assert_eq!(results(&sim, &["c0", "c1"]), Err(SessionReason::WrongWait));
-    assert_eq!(results(&sim, &["c0", "c9"]), Err(SessionReason::UnknownCall));
+    assert_eq!(
+        results(&sim, &["c0", "c9"]),
+        Err(SessionReason::UnknownCall)
+    );
     assert_eq!(sim.session.waits().len(), 3, "nothing has changed");
     let together = results(&sim, &["c0", "c2"]).unwrap();
     sim.submit("c0", "42").unwrap();
@@ -309,7 +346,10 @@ fn s27_unknown_calls_and_calls_that_wait_for_nothing() {
         assert_eq!(error.reason, SessionReason::UnknownCall);
     }
     let error = sim.submit("c0", "42").unwrap_err();
-    assert_eq!((error.reason, error.outcome), (SessionReason::NotWaiting, Some(Outcome::Ok)));
+    assert_eq!(
+        (error.reason, error.outcome),
+        (SessionReason::NotWaiting, Some(Outcome::Ok))
+    );
 }
 
 #[test]
@@ -339,11 +379,19 @@ fn s29_two_calls_with_one_id_are_told_apart() {
         *call = ToolCall::new("same", "manual", "{}");
     }
     let mut sim = Sim::after([Answer::Whole(response)]);
-    let ids: Vec<_> = sim.session.waits().iter().map(|wait| wait.tool_call_id.clone()).collect();
+    let ids: Vec<_> = sim
+        .session
+        .waits()
+        .iter()
+        .map(|wait| wait.tool_call_id.clone())
+        .collect();
     assert_ne!(ids[0], ids[1]);
     sim.submit(sim.key(1), "second").unwrap();
     sim.submit(&ids[0], "first").unwrap();
-    let texts: Vec<String> = said(&sim.session).into_iter().map(|(_, text)| text).collect();
+    let texts: Vec<String> = said(&sim.session)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     assert_eq!(texts[2..], ["first", "second"]);
 }
 
@@ -373,7 +421,9 @@ fn s31_the_same_answer_again_adds_nothing() {
         assert_eq!(error.unwrap_err().reason, SessionReason::AlreadyAnswered);
     }
     // Who gave it makes it no other.
-    let again = sim.session.answer_entry(&"c0".into(), "red".into(), Some("ann".into()));
+    let again = sim
+        .session
+        .answer_entry(&"c0".into(), "red".into(), Some("ann".into()));
     assert_eq!(sim.input(again.unwrap()), Ok(Input::Known));
     assert_eq!(sim.session, before);
 }
@@ -409,9 +459,8 @@ fn messages_that_would_break_the_thread_are_refused() {
         let error = sim.session.check_input(&body, at(0)).unwrap_err();
         assert_eq!(error.reason, SessionReason::Invalid);
     }
-    let torn = Thread::from("hi").with(
-        Message::assistant("").with_tool_calls(vec![ToolCall::new("c0", "a", "{}")]),
-    );
+    let torn = Thread::from("hi")
+        .with(Message::assistant("").with_tool_calls(vec![ToolCall::new("c0", "a", "{}")]));
     let EntryBody::Created(mut created) = sim.bodies[0].clone() else {
         panic!("the first entry is `created`")
     };
@@ -442,7 +491,9 @@ fn s25_s26_waits_beside_another_halt() {
     for op in [Operation::Retry, Operation::Reply] {
         assert_eq!(sim.session.check_drive(op), Ok(()));
     }
-    let denied = Decision::Denied(Denied { reason: String::new() });
+    let denied = Decision::Denied(Denied {
+        reason: String::new(),
+    });
     let error = sim.decide("c0", denied).unwrap_err();
     assert_eq!(error.reason, SessionReason::NotWaiting);
 }

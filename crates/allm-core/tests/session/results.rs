@@ -17,7 +17,8 @@ fn before(op: Operation) -> Sim {
         Operation::Reply => Sim::new(),
         _ => {
             let mut sim = Sim::new();
-            sim.send("hi", allm_core::session::Delivery::NextTurn).unwrap();
+            sim.send("hi", allm_core::session::Delivery::NextTurn)
+                .unwrap();
             sim
         }
     };
@@ -39,12 +40,25 @@ fn s36_each_halt_gives_its_status() {
         ("enough", calls(&["halt"]), SessionStatus::Completed),
         ("truncated", cut(calls(&["a"])), SessionStatus::Idle),
         ("ask_user", calls(&["ask"]), SessionStatus::AwaitingUser),
-        ("manual_tool_calls", calls(&["gate"]), SessionStatus::AwaitingApproval),
-        ("manual_tool_calls", calls(&["manual"]), SessionStatus::AwaitingTools),
+        (
+            "manual_tool_calls",
+            calls(&["gate"]),
+            SessionStatus::AwaitingApproval,
+        ),
+        (
+            "manual_tool_calls",
+            calls(&["manual"]),
+            SessionStatus::AwaitingTools,
+        ),
         ("tool_error", calls(&["boom"]), SessionStatus::Error),
         ("error", breaks("I thi"), SessionStatus::Error),
     ];
-    for op in [Operation::Reply, Operation::Resume, Operation::Step, Operation::Retry] {
+    for op in [
+        Operation::Reply,
+        Operation::Resume,
+        Operation::Step,
+        Operation::Retry,
+    ] {
         for (reason, answer, status) in &script {
             let mut sim = before(op);
             sim.answers.extend([answer.clone()]);
@@ -88,7 +102,8 @@ fn limits(op: Operation) {
         turn: None,
     };
     if op == Operation::Reply {
-        sim.send("hi", allm_core::session::Delivery::NextTurn).unwrap();
+        sim.send("hi", allm_core::session::Delivery::NextTurn)
+            .unwrap();
     }
     sim.start(op);
     sim.answers.extend([calls(&["a", "x"])]);
@@ -141,7 +156,11 @@ fn s39_a_tool_error_keeps_what_the_siblings_did() {
     assert_eq!(sim.session.failure().unwrap().kind, "tool_error");
     assert_eq!(said(&sim.session).len(), 5);
     assert_eq!(sim.operate(Operation::Retry), Ok(HaltReason::Completed));
-    assert_eq!(sim.requests[1].messages.len(), 5, "the model sees all results");
+    assert_eq!(
+        sim.requests[1].messages.len(),
+        5,
+        "the model sees all results"
+    );
 }
 
 #[test]
@@ -165,9 +184,16 @@ fn s41_a_refused_second_turn_keeps_the_first() {
     assert_eq!(sim.session.last_halt(), Some(&HaltReason::Error));
     assert_eq!(said(&sim.session).len(), 3);
     let first = Sim::after([Answer::Refused]);
-    assert!(matches!(first.ended, Some(allm_core::run::RunEnd::Refused(_))));
+    assert!(matches!(
+        first.ended,
+        Some(allm_core::run::RunEnd::Refused(_))
+    ));
     assert_eq!(first.status(), SessionStatus::Error);
-    assert_eq!(said(&first.session).len(), 1, "the message is there for good");
+    assert_eq!(
+        said(&first.session).len(),
+        1,
+        "the message is there for good"
+    );
 }
 
 /// S42: a deliberate end or a cut is never runnable by itself.
@@ -188,7 +214,8 @@ fn s42_what_a_worker_may_resume() {
     for sim in [&halted, &cut, &cancelled, &custom] {
         assert!(!sim.session.is_runnable(), "{:?}", sim.session.last_halt());
     }
-    cut.send("psst", allm_core::session::Delivery::NextTurn).unwrap();
+    cut.send("psst", allm_core::session::Delivery::NextTurn)
+        .unwrap();
     assert!(cut.session.is_runnable());
     assert!(Sim::started([]).session.is_runnable());
 }

@@ -190,9 +190,7 @@ impl Sim {
         call: impl Into<CallRef>,
         text: &str,
     ) -> Result<Input, SessionError> {
-        let body = self
-            .session
-            .answer_entry(&call.into(), text.into(), None)?;
+        let body = self.session.answer_entry(&call.into(), text.into(), None)?;
         self.input(body)
     }
 
@@ -201,9 +199,9 @@ impl Sim {
         call: impl Into<CallRef>,
         content: impl Into<Content>,
     ) -> Result<Input, SessionError> {
-        let body =
-            self.session
-                .result_entry(&call.into(), Outcome::Ok, content.into(), None)?;
+        let body = self
+            .session
+            .result_entry(&call.into(), Outcome::Ok, content.into(), None)?;
         self.input(body)
     }
 

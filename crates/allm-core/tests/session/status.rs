@@ -6,8 +6,7 @@ use allm_core::session::{
     Annotated, CallState, Decision, Delivery, Operation, Outcome, Session, Wait, WaitKind,
 };
 use allm_core::{
-    AWAITING_USER, HaltReason, Map, Role, SessionStatus, SessionUid, Thread, Version,
-    validate,
+    AWAITING_USER, HaltReason, Map, Role, SessionStatus, SessionUid, Thread, Version, validate,
 };
 use serde_json::json;
 
@@ -147,7 +146,10 @@ fn s8_a_question_that_nobody_answers_leaves_an_error_and_no_question() {
         let thread = sim.session.thread();
         assert_eq!(thread.len(), 3, "no question");
         let result = thread.last().unwrap();
-        assert!(result.is_error && result.text().contains(reason), "{result:?}");
+        assert!(
+            result.is_error && result.text().contains(reason),
+            "{result:?}"
+        );
         validate::sendable(&thread.messages).unwrap();
     }
     assert_eq!(cancelled.session.last_halt(), Some(&HaltReason::Cancelled));
@@ -227,7 +229,11 @@ fn s12_only_the_latest_halt_is_remembered() {
     sim.answers.extend([text("fine")]);
     sim.reply("and?").unwrap();
     assert_eq!(sim.session.last_halt(), Some(&HaltReason::Completed));
-    assert!(!String::from_utf8(sim.bytes()).unwrap().contains("\"max_turns\""));
+    assert!(
+        !String::from_utf8(sim.bytes())
+            .unwrap()
+            .contains("\"max_turns\"")
+    );
 }
 
 /// S13 in each status that has no open turn; the simulation checks the others after every entry.
@@ -300,7 +306,11 @@ fn s3_the_status_follows_the_table() {
 fn by_the_table(session: &Session) -> SessionStatus {
     let calls = session.open_turn().map(|turn| turn.calls.clone());
     let calls = calls.unwrap_or_default();
-    let waits = |kind| calls.iter().any(|call| call.wait().map(Wait::kind) == Some(kind));
+    let waits = |kind| {
+        calls
+            .iter()
+            .any(|call| call.wait().map(Wait::kind) == Some(kind))
+    };
     let ready = calls
         .iter()
         .any(|call| matches!(call.state, CallState::Ready { .. } | CallState::Intended(_)));
@@ -330,12 +340,17 @@ fn s10_every_call_has_one_message_and_one_outcome() {
     sim.answer("c3", "3").unwrap();
     sim.decide(
         "c5",
-        Decision::Denied(allm_core::session::Denied { reason: "no".into() }),
+        Decision::Denied(allm_core::session::Denied {
+            reason: "no".into(),
+        }),
     )
     .unwrap();
     let outcomes: Vec<_> = {
         let turn = sim.session.open_turn().unwrap();
-        turn.calls.iter().map(|call| call.outcome().unwrap()).collect()
+        turn.calls
+            .iter()
+            .map(|call| call.outcome().unwrap())
+            .collect()
     };
     assert_eq!(
         outcomes,
@@ -349,6 +364,9 @@ fn s10_every_call_has_one_message_and_one_outcome() {
         ]
     );
     let tools = said(&sim.session);
-    assert_eq!(tools.iter().filter(|(role, _)| *role == Role::Tool).count(), 6);
+    assert_eq!(
+        tools.iter().filter(|(role, _)| *role == Role::Tool).count(),
+        6
+    );
     validate::sendable(&sim.session.thread().messages).unwrap();
 }

@@ -36,11 +36,17 @@ fn s155_cancel_in_mid_text_keeps_what_was_paid_for() {
 fn s156_cancel_in_mid_arguments_runs_nothing() {
     let mut sim = Sim::started([]);
     sim.cancel().unwrap();
-    sim.model_failed(ModelEnd::Stopped, Some(call_response(&["x"], "{\"amount\":")));
+    sim.model_failed(
+        ModelEnd::Stopped,
+        Some(call_response(&["x"], "{\"amount\":")),
+    );
     assert_eq!((sim.status(), sim.ran.len()), (SessionStatus::Idle, 0));
     let thread = sim.session.thread();
     let result = thread.last().unwrap();
-    assert!(result.is_error && result.text().contains("cancelled"), "{result:?}");
+    assert!(
+        result.is_error && result.text().contains("cancelled"),
+        "{result:?}"
+    );
     let EntryBody::ModelFailed(failed) = sim.bodies.last().unwrap() else {
         panic!("the partial answer is in the journal")
     };
@@ -58,7 +64,10 @@ fn s157_cancel_among_tools_keeps_what_is_done() {
     assert!(matches!(sim.session.command(), Command::StopTools(_)));
     assert_eq!(sim.drive(), HaltReason::Cancelled);
     let outcomes = [0, 1, 2].map(|index| sim.call(sim.key(index)).outcome().unwrap());
-    assert_eq!(outcomes, [Outcome::Ok, Outcome::Cancelled, Outcome::Cancelled]);
+    assert_eq!(
+        outcomes,
+        [Outcome::Ok, Outcome::Cancelled, Outcome::Cancelled]
+    );
     let before = (sim.session.thread(), sim.status());
     sim.seal(late(&sim, 1));
     assert_eq!((sim.session.thread(), sim.status()), before);
@@ -121,7 +130,12 @@ fn s161_a_session_that_nobody_drives_is_settled_by_the_cancel_itself() {
     let outcomes = [0, 1, 2, 3].map(|index| sim.call(sim.key(index)).outcome().unwrap());
     assert_eq!(
         outcomes,
-        [Outcome::UnknownOutcome, Outcome::Cancelled, Outcome::Cancelled, Outcome::Cancelled]
+        [
+            Outcome::UnknownOutcome,
+            Outcome::Cancelled,
+            Outcome::Cancelled,
+            Outcome::Cancelled
+        ]
     );
     assert_eq!(sim.ran, []);
     assert!(said(&sim.session)[2].1.contains("unknown_outcome"));
@@ -149,7 +163,11 @@ fn s98_a_lost_model_call_is_counted_and_made_again() {
         panic!("the model has answered")
     };
     assert_eq!((responded.turn, responded.attempt), (1, 2));
-    assert_eq!(sim.session.recovery_entry(None, 3), None, "nothing is unfinished");
+    assert_eq!(
+        sim.session.recovery_entry(None, 3),
+        None,
+        "nothing is unfinished"
+    );
 }
 
 #[test]
@@ -167,7 +185,10 @@ fn s99_a_tool_that_kills_the_process_each_time_is_a_crash_loop() {
     }
     assert_eq!(sim.status(), SessionStatus::Error);
     let failure = sim.session.failure().unwrap();
-    assert_eq!((failure.kind.as_str(), failure.retryable), ("crash_loop", false));
+    assert_eq!(
+        (failure.kind.as_str(), failure.retryable),
+        ("crash_loop", false)
+    );
     assert_eq!(sim.session.command(), Command::Finish);
     assert_eq!(sim.call(key).attempts, 3, "three runs and no fourth");
     // `retry` tries once more, and a result is good news again.
@@ -261,6 +282,8 @@ fn s154_a_message_survives_a_crash() {
     sim.outcome(key, 0, ToolOutcome::replied("done", "done"));
     sim.recover(true);
     assert_eq!(sim.drive(), HaltReason::Completed);
-    let found = said(&sim.session).into_iter().filter(|(_, text)| text == "psst");
+    let found = said(&sim.session)
+        .into_iter()
+        .filter(|(_, text)| text == "psst");
     assert_eq!(found.count(), 1);
 }

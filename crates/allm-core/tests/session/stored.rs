@@ -67,24 +67,36 @@ fn s54_an_unknown_field_is_refused_with_its_path() {
     let session = Sim::after([calls(&["gate"])]).session;
     let mut at_top = value(&session);
     at_top["data"]["surprise"] = json!(1);
-    assert_eq!(refused(&at_top), (JsonReason::UnknownField, "data.surprise".into()));
+    assert_eq!(
+        refused(&at_top),
+        (JsonReason::UnknownField, "data.surprise".into())
+    );
     let mut in_wait = value(&session);
     in_wait["data"]["open_turn"]["calls"][0]["wait"]["surprise"] = json!(1);
     assert_eq!(
         refused(&in_wait),
-        (JsonReason::UnknownField, "data.open_turn.calls[0].wait.surprise".into())
+        (
+            JsonReason::UnknownField,
+            "data.open_turn.calls[0].wait.surprise".into()
+        )
     );
     let mut in_message = value(&session);
     in_message["data"]["thread"]["messages"][0]["surprise"] = json!(1);
     assert_eq!(
         refused(&in_message),
-        (JsonReason::UnknownField, "data.thread.messages[0].surprise".into())
+        (
+            JsonReason::UnknownField,
+            "data.thread.messages[0].surprise".into()
+        )
     );
     let sim = scenario();
     let mut entry: Value = serde_json::from_slice(&sim.journal[1].bytes).unwrap();
     entry["data"]["body"]["surprise"] = json!(1);
     let error = json::from_str::<JournalEntry>(&entry.to_string()).unwrap_err();
-    assert_eq!((error.reason, error.path.to_string()), (JsonReason::UnknownField, "data.body.surprise".into()));
+    assert_eq!(
+        (error.reason, error.path.to_string()),
+        (JsonReason::UnknownField, "data.body.surprise".into())
+    );
 }
 
 #[test]
@@ -92,14 +104,26 @@ fn s55_unknown_names_of_our_own_are_refused_and_others_kept() {
     let session = Sim::after([calls(&["a", "gate"])]).session;
     let cases = [
         ("status", "/data/status", "data.status"),
-        ("outcome", "/data/open_turn/calls/0/outcome", "data.open_turn.calls[0].outcome"),
-        ("wait", "/data/open_turn/calls/1/wait/type", "data.open_turn.calls[1].wait.type"),
+        (
+            "outcome",
+            "/data/open_turn/calls/0/outcome",
+            "data.open_turn.calls[0].outcome",
+        ),
+        (
+            "wait",
+            "/data/open_turn/calls/1/wait/type",
+            "data.open_turn.calls[1].wait.type",
+        ),
     ];
     for (name, pointer, path) in cases {
         let mut changed = value(&session);
         *changed.pointer_mut(pointer).unwrap() = json!("surprise");
         let (reason, found) = refused(&changed);
-        assert_eq!((reason, found.as_str()), (JsonReason::InvalidValue, path), "{name}");
+        assert_eq!(
+            (reason, found.as_str()),
+            (JsonReason::InvalidValue, path),
+            "{name}"
+        );
     }
     let sim = scenario();
     let mut entry: Value = serde_json::from_slice(&sim.journal[1].bytes).unwrap();
@@ -146,7 +170,10 @@ fn s58_a_newer_document_is_not_read() {
     newer["data"] = json!({"whatever": true});
     let error = read_value(&newer).unwrap_err();
     assert_eq!(error.reason, SessionReason::UnsupportedVersion);
-    assert!(error.message.contains("found version 2, supported is 1"), "{error}");
+    assert!(
+        error.message.contains("found version 2, supported is 1"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -194,7 +221,9 @@ fn s63_every_fault_of_the_thread_is_told_at_once() {
     let good = value(&sim.session);
     // user, assistant with three calls, three results, the answer
     let mut changed = good.clone();
-    let messages = changed["data"]["thread"]["messages"].as_array_mut().unwrap();
+    let messages = changed["data"]["thread"]["messages"]
+        .as_array_mut()
+        .unwrap();
     let result = |id: &str| json!({"role": "tool", "content": [], "tool_call_id": id});
     messages[2] = result("c1"); // the first result is missing, the second one doubled
     messages.push(result("c2")); // out of its place
@@ -243,16 +272,55 @@ fn s63_an_open_turn_agrees_with_the_thread() {
     };
     let calls = "open_turn.calls";
     let wrong: [(&dyn Fn(&mut Value), &[&str]); 10] = [
-        (&|data| data["turn"] = json!(2), &["open_turn.turn: contradiction"]),
-        (&|data| data["open_turn"]["message"] = json!(0), &["thread.messages[1].tool_calls[2]: unanswered_tool_call", "open_turn.message: contradiction"]),
-        (&|data| data["open_turn"]["message"] = json!(u64::MAX), &["thread.messages[1].tool_calls[2]: unanswered_tool_call", "open_turn.message: contradiction"]),
-        (&|data| data["open_turn"]["calls"][1]["index"] = json!(2), &["open_turn.calls[1].index: contradiction"]),
-        (&|data| data["open_turn"]["calls"][0]["outcome"] = Value::Null, &["open_turn.calls[0]: contradiction"]),
-        (&|data| drop(data["open_turn"]["calls"].as_array_mut().unwrap().pop()), &["thread.messages[1].tool_calls[2]: unanswered_tool_call", "open_turn.calls: contradiction"]),
-        (&|data| data["thread"]["messages"][3]["content"][0]["text"] = json!("never asked"), &["open_turn.calls[1]: contradiction"]),
-        (&|data| drop(data["thread"]["messages"].as_array_mut().unwrap().remove(2)), &["thread.messages[1].tool_calls[0]: unanswered_tool_call"]),
-        (&|data| drop(data["thread"]["messages"].as_array_mut().unwrap().pop()), &["open_turn: contradiction"]),
-        (&|data| data["state_hash"] = json!(allm_core::Hash::ZERO), &["state_hash: contradiction"]),
+        (
+            &|data| data["turn"] = json!(2),
+            &["open_turn.turn: contradiction"],
+        ),
+        (
+            &|data| data["open_turn"]["message"] = json!(0),
+            &[
+                "thread.messages[1].tool_calls[2]: unanswered_tool_call",
+                "open_turn.message: contradiction",
+            ],
+        ),
+        (
+            &|data| data["open_turn"]["message"] = json!(u64::MAX),
+            &[
+                "thread.messages[1].tool_calls[2]: unanswered_tool_call",
+                "open_turn.message: contradiction",
+            ],
+        ),
+        (
+            &|data| data["open_turn"]["calls"][1]["index"] = json!(2),
+            &["open_turn.calls[1].index: contradiction"],
+        ),
+        (
+            &|data| data["open_turn"]["calls"][0]["outcome"] = Value::Null,
+            &["open_turn.calls[0]: contradiction"],
+        ),
+        (
+            &|data| drop(data["open_turn"]["calls"].as_array_mut().unwrap().pop()),
+            &[
+                "thread.messages[1].tool_calls[2]: unanswered_tool_call",
+                "open_turn.calls: contradiction",
+            ],
+        ),
+        (
+            &|data| data["thread"]["messages"][3]["content"][0]["text"] = json!("never asked"),
+            &["open_turn.calls[1]: contradiction"],
+        ),
+        (
+            &|data| drop(data["thread"]["messages"].as_array_mut().unwrap().remove(2)),
+            &["thread.messages[1].tool_calls[0]: unanswered_tool_call"],
+        ),
+        (
+            &|data| drop(data["thread"]["messages"].as_array_mut().unwrap().pop()),
+            &["open_turn: contradiction"],
+        ),
+        (
+            &|data| data["state_hash"] = json!(allm_core::Hash::ZERO),
+            &["state_hash: contradiction"],
+        ),
     ];
     for (change, expected) in wrong {
         assert_eq!(changed(change), expected, "{calls}");
@@ -260,7 +328,10 @@ fn s63_an_open_turn_agrees_with_the_thread() {
     // An open call that has a message.
     let mut answered = good.clone();
     let result = json!({"role": "tool", "content": [], "tool_call_id": "c2"});
-    answered["data"]["thread"]["messages"].as_array_mut().unwrap().insert(4, result);
+    answered["data"]["thread"]["messages"]
+        .as_array_mut()
+        .unwrap()
+        .insert(4, result);
     assert_eq!(faults(&answered), ["open_turn.calls[2]: contradiction"]);
 }
 
@@ -269,7 +340,20 @@ fn s64_an_approval_with_another_hash_is_refused() {
     let session = Sim::after([calls(&["gate"])]).session;
     let mut changed = value(&session);
     changed["data"]["open_turn"]["calls"][0]["wait"]["arguments"] = json!({"amount": 1_000_000});
-    assert_eq!(faults(&changed), ["open_turn.calls[0].wait.arguments_hash: contradiction"]);
+    assert_eq!(
+        faults(&changed),
+        ["open_turn.calls[0].wait.arguments_hash: contradiction"]
+    );
+    // And so is one that was given for other arguments than those that would be run.
+    let mut sim = Sim::after([calls(&["gate", "manual"])]);
+    sim.decide("c0", Decision::Approved).unwrap();
+    let mut changed = value(&sim.session);
+    changed["data"]["thread"]["messages"][1]["tool_calls"][0]["arguments"] =
+        json!({"amount": 1_000_000});
+    assert_eq!(
+        faults(&changed),
+        ["open_turn.calls[0].approval.arguments_hash: contradiction"]
+    );
     let approval = session.approvals().remove(0);
     let mut alone: Value = serde_json::from_slice(&json::to_vec(&approval).unwrap()).unwrap();
     alone["data"]["arguments"] = json!({"amount": 1_000_000});
@@ -287,12 +371,23 @@ fn s63_the_rest_of_the_rules() {
     changed["data"].as_object_mut().unwrap().remove("uid");
     assert_eq!(
         faults(&changed),
-        ["inbox[0].message.role: not_allowed", "failure: not_allowed", "uid: required"]
+        [
+            "inbox[0].message.role: not_allowed",
+            "failure: not_allowed",
+            "uid: required"
+        ]
     );
-    for (field, wrong) in [("id", json!("")), ("created_at", json!("yesterday")), ("uid", json!("9f"))] {
+    for (field, wrong) in [
+        ("id", json!("")),
+        ("created_at", json!("yesterday")),
+        ("uid", json!("9f")),
+    ] {
         let mut changed = good.clone();
         changed["data"][field] = wrong;
-        assert_eq!(refused(&changed), (JsonReason::InvalidValue, format!("data.{field}")));
+        assert_eq!(
+            refused(&changed),
+            (JsonReason::InvalidValue, format!("data.{field}"))
+        );
     }
 }
 
@@ -312,7 +407,9 @@ fn s65_a_long_session_and_a_deep_one() {
         Default::default(),
     );
     assert!(session.check_input(&body, at(0)).is_ok());
-    session.apply(&body, &allm_core::session::EntryFacts::at(at(0))).unwrap();
+    session
+        .apply(&body, &allm_core::session::EntryFacts::at(at(0)))
+        .unwrap();
     let bytes = session.to_json().unwrap();
     let read = Session::from_json(&bytes).unwrap();
     assert_eq!(read.thread().len(), 10_000);
@@ -320,7 +417,11 @@ fn s65_a_long_session_and_a_deep_one() {
 
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let text = String::from_utf8(Sim::new().bytes()).unwrap();
-    let text = text.replacen("\"turn\":0", &format!("\"metadata\":{{\"a\":{deep}}},\"turn\":0"), 1);
+    let text = text.replacen(
+        "\"turn\":0",
+        &format!("\"metadata\":{{\"a\":{deep}}},\"turn\":0"),
+        1,
+    );
     let error = Session::from_json(text.as_bytes()).unwrap_err();
     let Error::Json(error) = *error.cause.unwrap() else {
         panic!("a JSON error")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use allm_core::run::{
-    Budgets, Deadlines, DeadlineScope, HaltWhen, Planning, PolicyDecision, RunOptions, ToolOutcome,
+    Budgets, DeadlineScope, Deadlines, HaltWhen, Planning, PolicyDecision, RunOptions, ToolOutcome,
 };
 use allm_core::session::{
     Annotated, Answered, Approval, ApprovalDecided, ApprovalToken, ApprovePlan, CallKey, CallPlan,
@@ -272,7 +272,10 @@ fn outcomes() -> Vec<Named<EntryBody>> {
         ("tool_halted", outcome(halted, handler)),
         ("tool_failed_and_halted", outcome(halting, handler)),
         ("tool_failed_and_was_replaced", outcome(replaced, handler)),
-        ("tool_not_started", outcome(ToolOutcome::NotStarted, handler)),
+        (
+            "tool_not_started",
+            outcome(ToolOutcome::NotStarted, handler),
+        ),
         ("tool_unknown_to_a_person", ask_person),
     ]
     .into_iter()

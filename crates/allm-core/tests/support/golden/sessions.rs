@@ -87,7 +87,10 @@ fn batch() -> Vec<EntryBody> {
     let plans = [run.clone(), approve, run, manual].into_iter().zip(0..);
     let mut bodies = begun();
     bodies.extend([
-        responded(1, calls(&["find_order", "cancel_order", "ask_user", "ship_order"])),
+        responded(
+            1,
+            calls(&["find_order", "cancel_order", "ask_user", "ship_order"]),
+        ),
         EntryBody::CallsPlanned(CallsPlanned {
             turn: 1,
             calls: plans
@@ -122,7 +125,10 @@ fn outcome(index: u32, outcome: ToolOutcome) -> EntryBody {
 }
 
 fn found() -> EntryBody {
-    outcome(0, ToolOutcome::replied(json!({"state": "paid"}), "{\"state\":\"paid\"}"))
+    outcome(
+        0,
+        ToolOutcome::replied(json!({"state": "paid"}), "{\"state\":\"paid\"}"),
+    )
 }
 
 fn asked() -> EntryBody {
@@ -198,27 +204,33 @@ pub(super) fn sessions() -> Vec<Named<Session>> {
         ),
         (
             "cancelled",
-            with(batch(), [
-                intent(),
-                found(),
-                asked(),
-                Session::stop_entry("the user left", None),
-            ]),
+            with(
+                batch(),
+                [
+                    intent(),
+                    found(),
+                    asked(),
+                    Session::stop_entry("the user left", None),
+                ],
+            ),
         ),
         (
             "in_progress_after_a_turn",
-            with(begun(), [
-                responded(1, calls(&["find_order"])),
-                EntryBody::CallsPlanned(CallsPlanned {
-                    turn: 1,
-                    calls: vec![PlanOfCall {
-                        index: 0,
-                        plan: CallPlan::Run(RunPlan::default()),
-                    }],
-                }),
-                found(),
-                EntryBody::WentOn(WentOn { turn: 1 }),
-            ]),
+            with(
+                begun(),
+                [
+                    responded(1, calls(&["find_order"])),
+                    EntryBody::CallsPlanned(CallsPlanned {
+                        turn: 1,
+                        calls: vec![PlanOfCall {
+                            index: 0,
+                            plan: CallPlan::Run(RunPlan::default()),
+                        }],
+                    }),
+                    found(),
+                    EntryBody::WentOn(WentOn { turn: 1 }),
+                ],
+            ),
         ),
     ]
 }
