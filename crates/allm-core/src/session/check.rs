@@ -147,10 +147,10 @@ fn open_turn(
         };
         let result = result_of(&results, &call.id);
         match state {
-            CallState::Waiting(Wait::Question(_)) => {
-                if result.is_some_and(|message| message.text() != AWAITING_USER) {
-                    wrong(path, "a call that asked has the sentinel as its message");
-                }
+            CallState::Waiting(Wait::Question(_))
+                if result.is_some_and(|message| message.text() != AWAITING_USER) =>
+            {
+                wrong(path, "a call that asked has the sentinel as its message");
             }
             state if needs_no_message(state) && result.is_some() => {
                 wrong(path, "an open call has no message");

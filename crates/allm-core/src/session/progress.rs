@@ -289,9 +289,11 @@ impl Session {
             (HaltReason::HaltWhen, None) => self.feed(Input::HaltWhen(HaltAnswer::Halt), applied),
             (HaltReason::DeadlineExceeded, Some(scope)) => {
                 self.feed(Input::DeadlinePassed(scope), applied)?;
-                let stopped =
-                    |state: &Box<RunState>| state.run.asks_now() && state.run.stop().is_some();
-                if self.run.as_ref().is_some_and(stopped) {
+                let stopped = self
+                    .run
+                    .as_deref()
+                    .is_some_and(|state| state.run.asks_now() && state.run.stop().is_some());
+                if stopped {
                     self.go_on(applied)?;
                 }
                 Ok(())

@@ -11,6 +11,7 @@
 mod approvals;
 mod check;
 mod delivery;
+mod driver;
 mod journal;
 mod keys;
 mod laws;

@@ -2,11 +2,12 @@
 
 use allm_core::run::{Command, ToolOutcome};
 use allm_core::session::{
-    CallState, Decision, Delivery, EntryBody, Evidence, Input, LateOutcome, ModelEnd, Operation,
-    Outcome, Wait,
+    CallState, Decision, Delivery, EntryBody, Evidence, Hooks, Input, LateOutcome, ModelEnd,
+    Operation, Outcome, Session, Wait,
 };
 use allm_core::{HaltReason, Message, Response, SessionReason, SessionStatus, Usage, validate};
 
+use super::check;
 use super::laws::ask_person;
 use super::script::*;
 use super::sim::*;
@@ -286,4 +287,133 @@ fn s154_a_message_survives_a_crash() {
         .into_iter()
         .filter(|(_, text)| text == "psst");
     assert_eq!(found.count(), 1);
+}
+
+/// S34: an unfinished run goes on with what it was started with, and with what is left of its budgets.
+#[test]
+fn s34_options_belong_to_one_run() {
+    let mut sim = Sim::new();
+    sim.options.budgets.tool_calls = Some(2);
+    sim.answers.extend([calls(&["a"]), calls(&["a", "a"])]);
+    sim.send("hi", Delivery::NextTurn).unwrap();
+    sim.start(Operation::Reply);
+    sim.until(|command| matches!(command, Command::RunTools(_)));
+    sim.options.budgets.tool_calls = None;
+    sim.session = Session::from_json(&sim.bytes()).unwrap();
+    assert_eq!(
+        sim.drive(),
+        HaltReason::BudgetExhausted,
+        "one of two was left"
+    );
+    sim.answers.extend([calls(&["a", "a"])]);
+    assert_eq!(
+        sim.reply("again"),
+        Ok(HaltReason::Completed),
+        "a run of its own"
+    );
+}
+
+/// S35: a run remembers which closures it was started with.
+#[test]
+fn s35_a_closure_that_is_missing_is_told() {
+    let all = Hooks {
+        halt_when: true,
+        on_tool_error: true,
+        approval_policy: true,
+    };
+    let none = Hooks::default();
+    assert_eq!(all.missing_from(&all), None);
+    assert_eq!(none.missing_from(&none), None);
+    assert_eq!(none.missing_from(&all), None);
+    for (missing, name) in [
+        (
+            Hooks {
+                halt_when: false,
+                ..all
+            },
+            "halt_when",
+        ),
+        (
+            Hooks {
+                on_tool_error: false,
+                ..all
+            },
+            "on_tool_error",
+        ),
+        (
+            Hooks {
+                approval_policy: false,
+                ..all
+            },
+            "approval_policy",
+        ),
+    ] {
+        assert_eq!(all.missing_from(&missing), Some(name));
+    }
+    let mut sim = Sim::new();
+    sim.options.halt_when = allm_core::run::HaltWhen::Set;
+    sim.send("hi", Delivery::NextTurn).unwrap();
+    sim.start(Operation::Reply);
+    let read = Session::from_json(&sim.bytes()).unwrap();
+    assert_eq!(
+        read.run().unwrap().hooks.missing_from(&none),
+        Some("halt_when")
+    );
+}
+
+/// S47, S48: what a dropped stream leaves is kept beside the session and comes into the thread only by a cancel.
+#[test]
+fn s47_s48_a_dropped_stream_then_a_cancel() {
+    let mut sim = Sim::started([]);
+    sim.session.leave_partial(text_response("Half an ans"));
+    check::stored_and_restored(&sim.session);
+    assert_eq!(sim.status(), SessionStatus::InProgress);
+    assert_eq!(
+        said(&sim.session).len(),
+        1,
+        "the message is there, the partial answer is not"
+    );
+    let mut session = sim.session.clone();
+    for body in session.cancel_entries("enough", None) {
+        let facts = allm_core::session::EntryFacts::at(at(sim.now));
+        session.apply(&body, &facts).unwrap();
+    }
+    assert_eq!(session.status(), SessionStatus::Idle);
+    let last = session.thread().last().unwrap().clone();
+    assert_eq!(last.text(), "Half an ans");
+    assert_eq!(last.metadata.get("partial"), Some(&true.into()));
+}
+
+/// S91: what is done stays done, in call order, whatever is left is run once.
+#[test]
+fn s91_outcomes_that_are_written_are_not_run_again() {
+    let mut sim = Sim::started([calls(&["x", "a", "x", "a", "x"])]);
+    sim.until(|command| matches!(command, Command::RunTools(_)));
+    for index in [3, 0] {
+        let Command::RunTools(calls) = sim.session.command() else {
+            panic!("calls are left")
+        };
+        let call = calls.iter().find(|call| call.index == index).unwrap();
+        sim.run_call(call);
+    }
+    sim.recover(false);
+    let Command::RunTools(left) = sim.session.command() else {
+        panic!("calls are left")
+    };
+    let left: Vec<u32> = left.iter().map(|call| call.index).collect();
+    assert_eq!(left, [1, 2, 4]);
+    assert_eq!(sim.drive(), HaltReason::Completed);
+    assert_eq!(sim.ran.len(), 5);
+}
+
+/// S100: a crash between the answer and its plan; the plan is made once, by whoever goes on.
+#[test]
+fn s100_an_answer_that_was_not_planned_is_planned_on_recovery() {
+    let mut sim = Sim::started([calls(&["gate"])]);
+    sim.step();
+    assert!(matches!(sim.session.command(), Command::PlanCalls(_)));
+    sim.recover(false);
+    assert_eq!(sim.session.approvals(), []);
+    assert_eq!(sim.drive(), HaltReason::ManualToolCalls);
+    assert_eq!(sim.session.approvals().len(), 1);
 }

@@ -260,6 +260,9 @@ fn s63_every_fault_of_the_thread_is_told_at_once() {
     assert!(error.message.contains("status: contradiction"), "{error}");
 }
 
+/// A change to a good session, and the faults that it makes.
+type Wrong<'a> = (&'a dyn Fn(&mut Value), &'a [&'a str]);
+
 /// S63: what an open turn says has to stand in the thread.
 #[test]
 fn s63_an_open_turn_agrees_with_the_thread() {
@@ -270,8 +273,7 @@ fn s63_an_open_turn_agrees_with_the_thread() {
         change(&mut value["data"]);
         faults(&value)
     };
-    let calls = "open_turn.calls";
-    let wrong: [(&dyn Fn(&mut Value), &[&str]); 10] = [
+    let wrong: [Wrong<'_>; 10] = [
         (
             &|data| data["turn"] = json!(2),
             &["open_turn.turn: contradiction"],
@@ -323,7 +325,7 @@ fn s63_an_open_turn_agrees_with_the_thread() {
         ),
     ];
     for (change, expected) in wrong {
-        assert_eq!(changed(change), expected, "{calls}");
+        assert_eq!(changed(change), expected);
     }
     // An open call that has a message.
     let mut answered = good.clone();
