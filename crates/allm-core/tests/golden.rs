@@ -16,8 +16,8 @@ use std::fmt::Debug;
 use std::fs;
 use std::path::PathBuf;
 
-use allm_core::Event;
 use allm_core::json::{self, Document};
+use allm_core::{Event, SessionStatus};
 use support::golden::{self, Named};
 
 fn folder() -> PathBuf {
@@ -107,6 +107,10 @@ golden! {
     c166_chat_result => chat_result,
     c166_error => error,
     c166_run => run,
+    c166_s59_session => session,
+    c166_s59_entry => entry,
+    c166_s59_approval => approval,
+    c166_s59_approval_token => approval_token,
 }
 
 #[test]
@@ -134,4 +138,20 @@ fn l203_every_tag_of_the_events_has_a_file() {
     let events = golden::all().event;
     let tags: BTreeSet<&str> = events.iter().map(|(_, event)| event.tag()).collect();
     assert_eq!(tags, BTreeSet::from(Event::TAGS));
+}
+
+#[test]
+fn s59_every_kind_of_entry_and_every_status_has_a_file() {
+    let entries = golden::all().entry;
+    let kinds: BTreeSet<&str> = entries.iter().map(|(_, entry)| entry.body.kind()).collect();
+    let expected = "created user_message answered result_submitted approval_decided rerun_allowed stop_requested \
+        annotated late_outcome expired run_started model_responded model_failed calls_planned tool_intent \
+        tool_outcome halted went_on run_failed recovered";
+    assert_eq!(kinds, expected.split_whitespace().collect());
+    let sessions = golden::all().session;
+    let statuses: BTreeSet<SessionStatus> = sessions
+        .iter()
+        .map(|(_, session)| session.status())
+        .collect();
+    assert_eq!(statuses, BTreeSet::from(SessionStatus::ALL));
 }

@@ -211,7 +211,7 @@ impl Run {
         let result = Arc::new(ChatResult {
             thread: self.thread.clone(),
             final_response: self.steps.last().map(|step| step.response.clone()),
-            steps: self.steps.clone(),
+            steps: self.steps.to_vec(),
             halted_reason: after.reason.unwrap_or(HaltReason::Completed),
             pending_question,
             pending_tool_call_id,

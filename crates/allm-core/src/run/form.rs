@@ -387,7 +387,7 @@ impl RunForm<'_> {
             history: History::after(history, setup.given),
             setup: Arc::new(setup),
             thread,
-            steps,
+            steps: Arc::new(steps),
             counters: self.counters,
             pass,
             stop: self.stop,

@@ -27,7 +27,8 @@ use crate::validate::SettingFaults;
 pub struct Run {
     pub(super) setup: Arc<Setup>,
     pub(super) thread: Thread,
-    pub(super) steps: Vec<Arc<StepResult>>,
+    /// Shared, so that a copy of a run does not cost a list of its turns.
+    pub(super) steps: Arc<Vec<Arc<StepResult>>>,
     pub(super) counters: Counters,
     pub(super) pass: Pass,
     pub(super) stop: Option<Stop>,
@@ -126,7 +127,7 @@ impl Run {
         let mut run = Self {
             setup: Arc::new(fixed),
             thread: setup.thread,
-            steps: Vec::new(),
+            steps: Arc::default(),
             counters: Counters::default(),
             pass: Pass::One,
             stop: None,

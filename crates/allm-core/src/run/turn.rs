@@ -295,7 +295,7 @@ impl Run {
             done: finished.done,
             metadata: finished.metadata,
         });
-        self.steps.push(Arc::clone(&step));
+        Arc::make_mut(&mut self.steps).push(Arc::clone(&step));
         events.push(Event::StepCompleted(step));
         self.after_turn(finished.after, events);
     }

@@ -77,15 +77,23 @@ impl Session {
     ///
     /// When it does not fit; the session is as it was.
     pub fn apply(&mut self, body: &EntryBody, facts: &EntryFacts) -> Result<Applied, Misfit> {
-        let version = self.version.next();
         // The parts are shared, so a copy is cheap, and an entry that does not fit leaves nothing behind.
         let mut next = self.clone();
+        let applied = next.take_in(body, facts)?;
+        *self = next;
+        Ok(applied)
+    }
+
+    /// Applies an entry to a copy, which is of no use any more when it does not fit.
+    pub(super) fn take_in(
+        &mut self,
+        body: &EntryBody,
+        facts: &EntryFacts,
+    ) -> Result<Applied, Misfit> {
+        let version = self.version.next();
         let mut applied = Applied::default();
-        match next.take(body, facts, &mut applied) {
-            Ok(()) => {
-                *self = next;
-                Ok(applied)
-            }
+        match self.take(body, facts, &mut applied) {
+            Ok(()) => Ok(applied),
             Err(what) => Err(Misfit { version, what }),
         }
     }

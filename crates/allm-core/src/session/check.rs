@@ -1,11 +1,11 @@
 //! What can be wrong with a session that was read.
 
-use super::call::{Approval, CallState, Wait, WaitKind, arguments_hash};
+use super::call::{Approval, Approved, CallState, Intent, Wait, WaitKind, arguments_hash};
 use super::form::{SessionForm, TurnForm};
 use super::key::CallKey;
 use super::ops::tag_faults;
 use super::state::{Session, status_of};
-use crate::data::{Message, Role, ToolCallId, Version};
+use crate::data::{Map, Message, Role, ToolCall, ToolCallId, Version};
 use crate::error::{Fault, FaultCode, ValidationError};
 use crate::limits::AWAITING_USER;
 use crate::path::Path;
@@ -147,14 +147,21 @@ fn open_turn(
         };
         let result = result_of(&results, &call.id);
         match state {
-            CallState::Waiting(Wait::Question(_)) => {
-                if result.is_some_and(|message| message.text() != AWAITING_USER) {
-                    wrong(path, "a call that asked has the sentinel as its message");
-                }
+            CallState::Waiting(Wait::Question(_))
+                if result.is_some_and(|message| message.text() != AWAITING_USER) =>
+            {
+                wrong(path, "a call that asked has the sentinel as its message");
             }
             state if needs_no_message(state) && result.is_some() => {
                 wrong(path, "an open call has no message");
             }
+            CallState::Ready {
+                approval: Some(approved),
+            } => check_approved(approved, call, path, &mut wrong),
+            CallState::Intended(Intent {
+                approval: Some(approved),
+                ..
+            }) => check_approved(approved, call, path.field("intent"), &mut wrong),
             CallState::Waiting(Wait::Approval(approval)) => {
                 let key = CallKey {
                     turn: turn.turn,
@@ -186,6 +193,21 @@ fn check_approval(
     }
     if approval.call != key {
         wrong(path.clone().field("call"), "it is about another call");
+    }
+}
+
+/// What was agreed to is what will be run.
+fn check_approved(
+    approved: &Approved,
+    call: &ToolCall,
+    path: Path,
+    wrong: &mut impl FnMut(Path, &str),
+) {
+    let arguments = approved.edited.as_ref().or(call.arguments.as_ref());
+    let hash = arguments.map_or_else(|| arguments_hash(&Map::new()), arguments_hash);
+    if approved.arguments_hash != hash {
+        let path = path.field("approval").field("arguments_hash");
+        wrong(path, "it is not the hash of the arguments");
     }
 }
 

@@ -69,15 +69,15 @@ fn is_bare(thread: &Thread) -> bool {
     thread.is_empty() && thread.metadata.is_empty()
 }
 
-fn no_facts(facts: &Cow<'_, Map>) -> bool {
+fn no_facts(facts: &Map) -> bool {
     facts.is_empty()
 }
 
-fn no_tags(tags: &Cow<'_, BTreeMap<String, String>>) -> bool {
+fn no_tags(tags: &BTreeMap<String, String>) -> bool {
     tags.is_empty()
 }
 
-fn no_inputs(inputs: &Cow<'_, VecDeque<(InputId, Hash)>>) -> bool {
+fn no_inputs(inputs: &VecDeque<(InputId, Hash)>) -> bool {
     inputs.is_empty()
 }
 

@@ -55,7 +55,7 @@ impl Session {
             machine: next.machine_for(body),
             input_id: append.input_id.clone(),
         };
-        let applied = next.apply(body, &facts).map_err(|misfit| SessionError {
+        let applied = next.take_in(body, &facts).map_err(|misfit| SessionError {
             message: misfit.to_string(),
             ..SessionError::diverged(misfit.version)
         })?;
@@ -104,7 +104,7 @@ impl Session {
             input_id: entry.input_id.clone(),
         };
         let mut next = self.clone();
-        let applied = next.apply(&entry.body, &facts).map_err(|_| diverged())?;
+        let applied = next.take_in(&entry.body, &facts).map_err(|_| diverged())?;
         if next.state_hash()? != entry.state_hash {
             return Err(diverged());
         }

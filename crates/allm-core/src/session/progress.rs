@@ -113,12 +113,13 @@ impl Session {
         state.interrupted = false;
         state.recoveries = 0;
         let before = state.run.settled_thread();
+        let place = state.run.thread().len();
         let input = Input::responded(responded.response.clone());
         let events = state.run.apply(input);
         applied
             .events
             .extend(events.map_err(|_| "the run waits for something else")?);
-        let open = open_turn_of(&state.run, responded.turn, before.len());
+        let open = open_turn_of(&state.run, responded.turn, place);
         self.turn = responded.turn;
         self.usage.add(&responded.response.usage);
         self.open_turn = open.map(Arc::new);
@@ -288,9 +289,11 @@ impl Session {
             (HaltReason::HaltWhen, None) => self.feed(Input::HaltWhen(HaltAnswer::Halt), applied),
             (HaltReason::DeadlineExceeded, Some(scope)) => {
                 self.feed(Input::DeadlinePassed(scope), applied)?;
-                let stopped =
-                    |state: &Box<RunState>| state.run.asks_now() && state.run.stop().is_some();
-                if self.run.as_ref().is_some_and(stopped) {
+                let stopped = self
+                    .run
+                    .as_deref()
+                    .is_some_and(|state| state.run.asks_now() && state.run.stop().is_some());
+                if stopped {
                     self.go_on(applied)?;
                 }
                 Ok(())

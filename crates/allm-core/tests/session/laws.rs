@@ -406,7 +406,7 @@ fn play(options: RunOptions, halts: bool, answers: Vec<Answer>, ops: &[Op]) -> S
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 600,
+        cases: 400,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

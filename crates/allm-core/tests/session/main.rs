@@ -8,10 +8,17 @@
     reason = "these are tests"
 )]
 
+mod approvals;
 mod check;
+mod delivery;
+mod driver;
+mod journal;
+mod keys;
 mod laws;
 mod operations;
 mod results;
 mod script;
 mod sim;
 mod status;
+mod stops;
+mod stored;

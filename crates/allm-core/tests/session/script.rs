@@ -12,7 +12,7 @@ use allm_core::{
 use serde_json::{Value, json};
 
 /// One answer of the model, or its absence.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Answer {
     /// An answer, whole.
     Whole(Response),
@@ -20,6 +20,20 @@ pub(crate) enum Answer {
     Breaks(Response),
     /// No event at all.
     Refused,
+}
+
+/// Short, as a random test that fails shows many of them.
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (kind, response) = match self {
+            Self::Whole(response) => ("whole", response),
+            Self::Breaks(response) => ("breaks", response),
+            Self::Refused => return f.write_str("refused"),
+        };
+        let calls = response.tool_calls().iter();
+        let names: Vec<&str> = calls.map(|call| call.original_name()).collect();
+        write!(f, "{kind} {names:?} {:?}", response.finish_reason)
+    }
 }
 
 pub(crate) fn text(text: &str) -> Answer {

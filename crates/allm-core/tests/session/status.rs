@@ -279,7 +279,7 @@ fn s3_the_status_follows_the_table() {
     ];
     let mut seen = std::collections::BTreeSet::new();
     for names in batches {
-        for steps in 0..12 {
+        for steps in 0..9 {
             for mailed in [false, true] {
                 for approved in [false, true] {
                     let mut sim = Sim::started([calls(names)]);

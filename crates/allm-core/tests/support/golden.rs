@@ -1,5 +1,6 @@
 //! The values of the golden files, chosen by hand: together they use every field and every variant of the format.
 
+mod entries;
 mod errors;
 mod events;
 mod messages;
@@ -7,7 +8,9 @@ mod requests;
 mod responses;
 mod results;
 mod runs;
+mod sessions;
 
+use allm_core::session::{Approval, ApprovalToken, JournalEntry, Session};
 use allm_core::{
     ChatResult, Error, Event, Message, Request, Response, Run, StepResult, Thread, Tool, ToolCall,
     ToolSpec, Usage,
@@ -31,6 +34,10 @@ pub(crate) struct Golden {
     pub(crate) chat_result: Vec<Named<ChatResult>>,
     pub(crate) error: Vec<Named<Error>>,
     pub(crate) run: Vec<Named<Run>>,
+    pub(crate) session: Vec<Named<Session>>,
+    pub(crate) entry: Vec<Named<JournalEntry>>,
+    pub(crate) approval: Vec<Named<Approval>>,
+    pub(crate) approval_token: Vec<Named<ApprovalToken>>,
 }
 
 /// Every value.
@@ -49,5 +56,9 @@ pub(crate) fn all() -> Golden {
         chat_result: results::chats(),
         error: errors::errors(),
         run: runs::runs(),
+        session: sessions::sessions(),
+        entry: entries::entries(),
+        approval: entries::approvals(),
+        approval_token: entries::tokens(),
     }
 }
