@@ -47,6 +47,8 @@ pub struct SessionsOptions {
     pub snapshot_every: u64,
     /// After how many recoveries without progress a run fails. 3.
     pub max_recoveries: u32,
+    /// How long after its time limit a call has ended for sure, on whatever machine it ran. 5 s.
+    pub call_slack: Duration,
 }
 
 impl Default for SessionsOptions {
@@ -56,6 +58,7 @@ impl Default for SessionsOptions {
             retry_for: Duration::from_secs(30),
             snapshot_every: 100,
             max_recoveries: super::call::MAX_RECOVERIES,
+            call_slack: super::call::CALL_SLACK,
         }
     }
 }
