@@ -10,7 +10,7 @@ use super::key::CallKey;
 use super::state::{Notes, Session};
 use super::turn::{OpenTurn, TurnCall};
 use crate::data::{
-    CallFailure, Event, FailureReason, HaltReason, InputId, Message, Timestamp, Version,
+    CallFailure, EntryClass, Event, FailureReason, HaltReason, InputId, Message, Timestamp, Version,
 };
 use crate::encode;
 use crate::run::{Input, Run, RunEnd};
@@ -140,7 +140,10 @@ impl Session {
             }
             EntryBody::Recovered(recovered) => self.take_recovery(recovered, applied)?,
         }
-        if let Some(id) = &facts.input_id {
+        // What a driver appends beside an input is no input.
+        if let Some(id) = &facts.input_id
+            && body.class() == EntryClass::Input
+        {
             self.remember(id, body)?;
         }
         self.version = self.version.next();

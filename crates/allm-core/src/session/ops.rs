@@ -153,15 +153,13 @@ impl Session {
     ///
     /// `input_id_reused` when it was, with other content.
     pub fn is_repeated(&self, id: &InputId, body: &EntryBody) -> Result<bool, SessionError> {
-        let known = self
-            .recent_inputs
-            .iter()
-            .rev()
-            .find(|(known, _)| known == id);
-        let Some((_, hash)) = known else {
+        let mut known = self.recent_inputs.iter().filter(|(known, _)| known == id);
+        if known.clone().next().is_none() {
             return Ok(false);
-        };
-        if *hash == input_hash(body)? {
+        }
+        // Several inputs may have come under one id.
+        let hash = input_hash(body)?;
+        if known.any(|(_, known)| *known == hash) {
             return Ok(true);
         }
         let message = "the input id was used for something else";

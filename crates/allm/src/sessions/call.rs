@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::IntoFuture;
+use std::time::Duration;
 
 use allm_core::session::Operation;
 use allm_core::{
@@ -18,6 +19,8 @@ use crate::engine::settings::Settings;
 
 /// After how many recoveries without progress a run fails.
 pub(crate) const MAX_RECOVERIES: u32 = 3;
+/// How long after its time limit a call has ended for sure.
+pub(crate) const CALL_SLACK: Duration = Duration::from_secs(5);
 
 /// Does what is asked of a session.
 pub(crate) trait Target<'a>: Send + 'a {
@@ -109,6 +112,7 @@ impl<'a> SessionCall<'a> {
             input_id: self.input_id,
             settings: self.settings,
             max_recoveries: MAX_RECOVERIES,
+            call_slack: CALL_SLACK,
         };
         let (target, engine, cancel) = (self.target, self.engine, self.cancel);
         let for_driver = queue.clone();

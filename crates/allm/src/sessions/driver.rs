@@ -80,6 +80,8 @@ pub(crate) struct Driver<'j, J: Journal, S: Sink> {
     /// Fired when this driver goes away, so that whatever it started knows.
     own: CancelToken,
     end: Option<RunEnd>,
+    /// How long after its time limit a call has ended for sure.
+    call_slack: Duration,
     /// The typed error of a run that was refused.
     pub(crate) refusal: Option<Error>,
 }
@@ -97,7 +99,13 @@ enum Wake {
 }
 
 impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
-    pub(crate) fn new(journal: &'j mut J, sink: &'j mut S, plan: Plan, signals: Signals) -> Self {
+    pub(crate) fn new(
+        journal: &'j mut J,
+        sink: &'j mut S,
+        plan: Plan,
+        signals: Signals,
+        call_slack: Duration,
+    ) -> Self {
         let spans = RunSpans::open(&plan.request_id, plan.settings.session_id.get().as_ref());
         let own = CancelToken::new();
         let mut runner = plan.runner_settings();
@@ -132,6 +140,7 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
             signals,
             own,
             end: None,
+            call_slack,
             refusal: None,
             journal,
             sink,
@@ -448,6 +457,3 @@ pub(crate) fn result_of(end: RunEnd, refusal: Option<Error>) -> Result<ChatResul
         _ => Err(misfit("the run ended as a step")),
     }
 }
-
-/// How long after its time limit a call has ended for sure.
-pub(crate) const SLACK: Duration = Duration::from_secs(5);

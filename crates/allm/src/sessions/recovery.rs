@@ -151,6 +151,7 @@ impl Sessions {
             input_id: None,
             settings: Settings::default(),
             max_recoveries: self.0.options.max_recoveries,
+            call_slack: self.0.options.call_slack,
         };
         let Finished { result, .. } =
             drive_taken(self.clone(), taken, engine, orders, None, None, noted).await;

@@ -48,6 +48,8 @@ pub struct SessionsOptions {
     pub snapshot_every: u64,
     /// After how many recoveries without progress a run fails. 3.
     pub max_recoveries: u32,
+    /// How long after its time limit a call has ended for sure, on whatever machine it ran. 5 s.
+    pub call_slack: Duration,
     /// With it, approvals leave the process as signed tokens
     /// ([`approval_tokens`](crate::DurableSession::approval_tokens)), and a decision without a good one is refused.
     pub approval_secret: Option<ApprovalSecret>,
@@ -92,6 +94,7 @@ impl Default for SessionsOptions {
             retry_for: Duration::from_secs(30),
             snapshot_every: 100,
             max_recoveries: super::call::MAX_RECOVERIES,
+            call_slack: super::call::CALL_SLACK,
             approval_secret: None,
         }
     }

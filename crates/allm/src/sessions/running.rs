@@ -109,7 +109,9 @@ impl<'a> Target<'a> for &'a mut DurableSession {
         Box::pin(async move {
             let session = *self;
             let mut orders = orders;
-            orders.max_recoveries = session.sessions().0.options.max_recoveries;
+            let options = &session.sessions().0.options;
+            orders.max_recoveries = options.max_recoveries;
+            orders.call_slack = options.call_slack;
             let mut taken = session
                 .sessions()
                 .take(session.view(), Takeover::IfExpired)

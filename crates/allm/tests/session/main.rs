@@ -11,3 +11,4 @@
 
 mod durable;
 mod flow;
+mod repeats;

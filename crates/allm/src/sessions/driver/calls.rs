@@ -14,7 +14,7 @@ use allm_core::{
     idempotency_key,
 };
 
-use super::{Driver, SLACK};
+use super::Driver;
 use crate::random;
 use crate::sessions::emit::Sink;
 use crate::sessions::journal::Journal;
@@ -228,7 +228,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
     ) -> ToolIntent {
         let arguments = self.handler_arguments(call);
         let limit = tool.timeout.unwrap_or(self.planner.runner.tool_timeout);
-        let deadline = later(now, limit.saturating_add(SLACK));
+        let deadline = later(now, limit.saturating_add(self.call_slack));
         ToolIntent {
             call: key,
             attempt: call.attempts.saturating_add(1),

@@ -1,5 +1,7 @@
 //! From an operation to a run that goes on.
 
+use std::time::Duration;
+
 use allm_core::run::{Budgets, Deadlines, Planning, RunKind, RunOptions};
 use allm_core::session::{
     Applied, EntryBody, Hooks, ModelEnd, ModelFailed, Operation, RecordedTool, RunStarted,
@@ -31,6 +33,8 @@ pub(crate) struct Orders {
     pub(crate) settings: Settings,
     /// After how many recoveries without progress a run fails.
     pub(crate) max_recoveries: u32,
+    /// How long after its time limit a call has ended for sure.
+    pub(crate) call_slack: Duration,
 }
 
 /// An operation on its way.
@@ -234,7 +238,8 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
         {
             return result_of(end, None).map(Outcome::Result);
         }
-        let mut driver = Driver::new(self.journal, self.sink, plan, self.signals);
+        let slack = self.orders.call_slack;
+        let mut driver = Driver::new(self.journal, self.sink, plan, self.signals, slack);
         match driver.drive().await? {
             Driven::Ended(end) => {
                 let refusal = driver.refusal.take();
