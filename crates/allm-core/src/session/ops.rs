@@ -136,15 +136,14 @@ impl Session {
     ///
     /// `input_id_reused` when it was, with other content.
     pub fn is_repeated(&self, id: &InputId, body: &EntryBody) -> Result<bool, SessionError> {
-        let known = self
-            .recent_inputs
-            .iter()
-            .rev()
-            .find(|(known, _)| known == id);
-        let Some((_, hash)) = known else {
+        let hash = input_hash(body)?;
+        let known = self.recent_inputs.iter().filter(|(known, _)| known == id);
+        // Results that were given together share an id, so there may be several.
+        let mut known = known.map(|(_, hash)| *hash).peekable();
+        if known.peek().is_none() {
             return Ok(false);
-        };
-        if *hash == input_hash(body)? {
+        }
+        if known.any(|known| known == hash) {
             return Ok(true);
         }
         let message = "the input id was used for something else";
