@@ -320,6 +320,13 @@ impl Session {
             self.inbox
                 .retain(|queued| queued.delivery == super::entry::Delivery::NextRun);
         }
+        if state.run.open_response().is_none()
+            && let Some(turn) = &mut self.open_turn
+            && turn.is_closed()
+        {
+            // The conversation of the run has its messages.
+            Arc::make_mut(turn).settle();
+        }
         if let Some(end) = state.run.end().cloned() {
             self.end_run(end, before, applied);
         }
