@@ -1,16 +1,18 @@
 //! What an entry makes of a session. No clock, no closure, no randomness: whatever they decided is in the entry.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use super::call::{AwaitedResult, CallState, Evidence, Outcome, Wait, WaitKind, WaitReason};
 use super::entry::{Annotated, Created, Decision, EntryBody, QueuedMessage, UserMessage};
-use super::hash::input_hash;
+use super::hash::{RunningHash, input_hash};
 use super::key::CallKey;
 use super::state::{Notes, Session};
 use super::turn::{OpenTurn, TurnCall};
 use crate::data::{
-    CallFailure, EntryClass, Event, FailureReason, HaltReason, InputId, Message, Timestamp, Version,
+    CallFailure, EntryClass, Event, FailureReason, HaltReason, InputId, Map, Message, Thread,
+    Timestamp, Version,
 };
 use crate::encode;
 use crate::run::{Input, Run, RunEnd};
@@ -152,13 +154,34 @@ impl Session {
     }
 
     fn create(&mut self, created: &Created, at: Timestamp) {
+        self.begin_with(
+            created.thread.clone(),
+            created.context.clone(),
+            created.metadata.clone(),
+            created.tags.clone(),
+        );
         self.uid = Some(created.uid);
         self.created_at = Some(at);
-        self.thread = created.thread.clone();
+    }
+
+    /// What the first entry will say. A session without an entry shows it, and keeps it in its JSON; one that has an entry
+    /// is left as it is.
+    pub fn begin_with(
+        &mut self,
+        thread: Thread,
+        context: Map,
+        metadata: Map,
+        tags: BTreeMap<String, String>,
+    ) {
+        if self.uid.is_some() {
+            return;
+        }
+        self.thread = thread;
+        self.history = RunningHash::default();
         self.notes = Arc::new(Notes {
-            context: created.context.clone(),
-            metadata: created.metadata.clone(),
-            tags: created.tags.clone(),
+            context,
+            metadata,
+            tags,
         });
     }
 

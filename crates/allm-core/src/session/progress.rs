@@ -216,8 +216,9 @@ impl Session {
     }
 
     pub(super) fn take_intent(&mut self, intent: &ToolIntent) -> Done {
-        if self.run.is_none() {
-            return Err("no run is unfinished");
+        let state = self.run.as_ref().ok_or("no run is unfinished")?;
+        if state.run.stop().is_some() {
+            return Err("the run is being stopped, and nothing new is run");
         }
         let call = self.turn_mut()?.get_mut(intent.call);
         let call = call.ok_or("there is no such call")?;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use allm_core::run::{Command, DeadlineScope, HaltAnswer, RunEnd, Stop};
 use allm_core::session::{
-    Applied, EntryBody, Halted, ModelEnd, ModelFailed, Session as Data, WentOn,
+    Applied, Delivery, EntryBody, Halted, ModelEnd, ModelFailed, Session as Data, WentOn,
 };
 use allm_core::{
     CancelToken, Cancelled, ChatResult, Error, Event, Failure, HaltReason, Response, SessionError,
@@ -31,7 +31,7 @@ use crate::engine::plan::Plan;
 use crate::telemetry::run::RunSpans;
 use crate::tools::{BatchItem, BatchRun, Planner};
 
-pub(crate) use prepare::{Drive, Orders, Outcome, checked_arguments};
+pub(crate) use prepare::{Drive, Orders, Outcome, checked_arguments, preview};
 
 /// What reaches a driver from outside.
 #[derive(Clone, Default)]
@@ -94,6 +94,8 @@ enum Wake {
     Cancelled,
     Deadline(DeadlineScope),
     Poked,
+    /// Nothing goes on any more.
+    Idle,
     Leave,
     Lost,
 }
@@ -173,12 +175,13 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
             }
             let before = self.session().version();
             self.begin().await?;
-            if !self.is_busy() {
-                if self.session().version() == before {
-                    // It must not spin, whatever went wrong.
-                    return Err(misfit("the machine asks for what is not going on"));
-                }
+            if self.session().version() != before {
+                // Something was written, so the machine may want something else now.
                 continue;
+            }
+            if !self.is_busy() {
+                // It must not spin, whatever went wrong.
+                return Err(misfit("the machine asks for what is not going on"));
             }
             match poll_fn(|cx| self.poll_wake(cx)).await {
                 Wake::Leave => {
@@ -326,6 +329,9 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
         if let Some(probed) = recover::poll(&mut self.probes, cx) {
             return Poll::Ready(Wake::Probed(probed));
         }
+        if !self.is_busy() {
+            return Poll::Ready(Wake::Idle);
+        }
         Poll::Pending
     }
 
@@ -341,7 +347,7 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
                 self.tell(applied).await;
                 self.after_inputs().await
             }
-            Wake::Leave | Wake::Lost => Ok(()),
+            Wake::Idle | Wake::Leave | Wake::Lost => Ok(()),
         }
     }
 
@@ -363,15 +369,16 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
 
     /// Breaks a model call off for a message that cannot wait.
     async fn after_inputs(&mut self) -> Result<(), SessionError> {
-        use allm_core::session::Delivery;
-        let inbox = self.session().inbox();
-        let urgent = inbox
-            .iter()
-            .any(|queued| queued.delivery == Delivery::Interrupt);
-        if urgent && self.model.is_some() && self.stop().is_none() {
+        if self.is_interrupted() && self.model.is_some() && self.stop().is_none() {
             self.end_model(ModelEnd::Interrupted).await?;
         }
         Ok(())
+    }
+
+    /// Whether a message is there that the model call in flight must not make wait.
+    fn is_interrupted(&self) -> bool {
+        let mut inbox = self.session().inbox().iter();
+        inbox.any(|queued| queued.delivery == Delivery::Interrupt)
     }
 
     /// Leaves the run where it is: what a model has said is written down, calls stay open.

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use allm_core::session::{
     Annotated, Append, ApprovalRef, ApprovalToken, CallRef, Decision, Delivery, Denied, Edited,
-    EntryBody, Input, Operation, Outcome, Session as Data,
+    EntryBody, Operation, Outcome, Session as Data,
 };
 use allm_core::{
     AppendId, Content, InputId, Map, Message, SessionError, SessionReason, StoreReason, Takeover,
@@ -17,7 +17,7 @@ use super::journal::Journal as _;
 use super::registry::{Sessions, Taken};
 use super::running::late_outcomes;
 use super::store_journal::View;
-use super::value::{SubmittedResult, error_content};
+use super::value::{SubmittedResult, error_content, fresh_inputs};
 use crate::engine::Engine;
 use crate::random;
 
@@ -78,13 +78,6 @@ impl DurableSession {
     pub async fn reload(&mut self) -> Result<(), SessionError> {
         self.view.refresh(&**self.sessions.store()).await?;
         Ok(())
-    }
-
-    /// Names the next input, so that giving it again is not a second one.
-    #[must_use]
-    pub fn with_input_id(mut self, id: InputId) -> Self {
-        self.input_id = Some(id);
-        self
     }
 
     /// Names the next input of `answer`, `send` and the like, so that giving it again is not a second one.
@@ -299,13 +292,13 @@ impl DurableSession {
     ) -> Result<(), SessionError> {
         let approval = self.verified(approval)?;
         // What the person saw is what stands in this view, not what somebody made of it since.
-        let seen = self
-            .view
-            .data
-            .decision_entry(&approval, decision, self.by.clone())?;
-        if let Some(engine) = engine {
-            checked_arguments(engine, &self.view.data, &seen)?;
-        }
+        let data = &self.view.data;
+        let seen = data.decision_entry(&approval, decision, self.by.clone());
+        let seen = seen.and_then(|body| {
+            engine.map_or(Ok(()), |engine| checked_arguments(engine, data, &body))?;
+            Ok(body)
+        });
+        let seen = seen.inspect_err(|_| self.input_id = None)?;
         self.input(move |_| Ok(vec![seen.clone()])).await
     }
 
@@ -421,11 +414,14 @@ impl DurableSession {
     }
 
     /// The call for ever: an id names a call of the turn that this view shows.
-    fn named(&self, call: CallRef) -> Result<CallRef, SessionError> {
-        match call {
-            CallRef::Key(_) => Ok(call),
-            CallRef::Id(_) => self.view.data.find_call(&call).map(|(key, _)| key.into()),
-        }
+    fn named(&mut self, call: CallRef) -> Result<CallRef, SessionError> {
+        let CallRef::Id(_) = call else {
+            return Ok(call);
+        };
+        let found = self.view.data.find_call(&call);
+        let named = found.map(|(key, _)| key.into());
+        // The name was for this input and is not the next one's.
+        named.inspect_err(|_| self.input_id = None)
     }
 
     /// Appends an input at whatever version the session is, if it is still possible there.
@@ -439,9 +435,11 @@ impl DurableSession {
         for _ in 0..TRIES {
             let now = self.now().await?;
             let data = &self.view.data;
-            let mut fresh = Vec::new();
-            let wanted = match entries(data) {
-                Ok(wanted) => wanted,
+            let wanted = entries(data);
+            let wanted =
+                wanted.and_then(|bodies| fresh_inputs(data, bodies, input_id.as_ref(), now));
+            let fresh = match wanted {
+                Ok(fresh) => fresh,
                 Err(error) if conflict.is_none() => {
                     // The view may be old.
                     conflict = Some(error);
@@ -450,27 +448,6 @@ impl DurableSession {
                 }
                 Err(error) => return Err(error),
             };
-            let mut refused = None;
-            for body in wanted {
-                if let Some(id) = &input_id
-                    && data.is_repeated(id, &body)?
-                {
-                    continue;
-                }
-                match data.check_input(&body, now) {
-                    Ok(Input::New) => fresh.push(body),
-                    Ok(Input::Known) => {}
-                    Err(error) => refused = Some(error),
-                }
-            }
-            if let Some(error) = refused {
-                if conflict.is_some() {
-                    return Err(error);
-                }
-                conflict = Some(error);
-                self.reload().await?;
-                continue;
-            }
             if fresh.is_empty() {
                 return Ok(());
             }

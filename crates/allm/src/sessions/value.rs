@@ -1,6 +1,5 @@
 //! A session as a plain value.
 
-use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use allm_core::json::Document;
@@ -10,14 +9,15 @@ use allm_core::session::{
 };
 use allm_core::{
     BoxFuture, CallFailure, CancelToken, ChatResult, Content, FailureReason, InputId, Map, Message,
-    SessionError, SessionUid, Thread, ValidationError,
+    SessionError, SessionUid, Thread, Timestamp, ValidationError,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::call::{SessionCall, Target};
-use super::driver::{Drive, Orders, Signals, checked_arguments};
+use super::driver::{Drive, Orders, Signals, checked_arguments, preview};
 use super::emit::Queue;
 use super::journal::{Journal as _, ValueJournal, machine_time};
+use super::registry::Beginning;
 use crate::engine::Engine;
 use crate::random;
 
@@ -51,16 +51,8 @@ use crate::random;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
     data: Data,
-    /// What the first entry will say.
-    given: Given,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Given {
-    thread: Thread,
-    context: Map,
-    metadata: Map,
-    tags: BTreeMap<String, String>,
+    /// The name of the next input.
+    input_id: Option<InputId>,
 }
 
 impl Deref for Session {
@@ -75,7 +67,7 @@ impl From<Data> for Session {
     fn from(data: Data) -> Self {
         Self {
             data,
-            given: Given::default(),
+            input_id: None,
         }
     }
 }
@@ -119,21 +111,22 @@ impl Session {
     /// What was said before. Only a session without an entry takes it.
     #[must_use]
     pub fn with_thread(mut self, thread: impl Into<Thread>) -> Self {
-        self.given.thread = thread.into();
+        let thread = thread.into();
+        self.given(|given| given.thread = thread);
         self
     }
 
     /// What handlers are told. Only a session without an entry takes it; later [`annotate`](Self::annotate) does.
     #[must_use]
     pub fn with_context(mut self, context: Map) -> Self {
-        self.given.context = context;
+        self.given(|given| given.context = context);
         self
     }
 
     /// The caller's own facts. Only a session without an entry takes them; later [`annotate`](Self::annotate) does.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Map) -> Self {
-        self.given.metadata = metadata;
+        self.given(|given| given.metadata = metadata);
         self
     }
 
@@ -141,7 +134,37 @@ impl Session {
     /// [`annotate`](Self::annotate) does.
     #[must_use]
     pub fn with_tag(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.given.tags.insert(key.into(), value.into());
+        self.given(|given| {
+            given.tags.insert(key.into(), value.into());
+        });
+        self
+    }
+
+    /// Changes what the first entry will say.
+    fn given(&mut self, change: impl FnOnce(&mut Beginning)) {
+        let mut given = self.beginning();
+        change(&mut given);
+        let Beginning {
+            thread,
+            context,
+            metadata,
+            tags,
+        } = given;
+        self.data.begin_with(thread, context, metadata, tags);
+    }
+
+    fn beginning(&self) -> Beginning {
+        Beginning {
+            thread: self.data.thread(),
+            context: self.data.context().clone(),
+            metadata: self.data.metadata().clone(),
+            tags: self.data.tags().clone(),
+        }
+    }
+
+    /// Names the next input of `answer`, `send` and the like, so that giving it again is not a second one.
+    pub fn name_input(&mut self, id: InputId) -> &mut Self {
+        self.input_id = Some(id);
         self
     }
 
@@ -179,21 +202,7 @@ impl Session {
         message: impl Into<Message>,
         delivery: Delivery,
     ) -> Result<(), SessionError> {
-        self.input(Data::message_entry(message.into(), delivery), None)
-    }
-
-    /// As [`send`](Self::send); given again with the same id it is not a second message.
-    ///
-    /// # Errors
-    ///
-    /// Those of `send`; `input_id_reused` when the id was used for something else.
-    pub fn send_once(
-        &mut self,
-        id: InputId,
-        message: impl Into<Message>,
-        delivery: Delivery,
-    ) -> Result<(), SessionError> {
-        self.input(Data::message_entry(message.into(), delivery), Some(id))
+        self.input(|_| Ok(Data::message_entry(message.into(), delivery)))
     }
 
     /// Answers a question. It starts nothing.
@@ -206,8 +215,7 @@ impl Session {
         call: impl Into<CallRef>,
         answer: impl Into<Content>,
     ) -> Result<(), SessionError> {
-        let body = self.data.answer_entry(&call.into(), answer.into(), None)?;
-        self.input(body, None)
+        self.input(|data| data.answer_entry(&call.into(), answer.into(), None))
     }
 
     /// Gives the result of a call that waits for one. Text and parts are told as they are, any other value as compact
@@ -233,15 +241,12 @@ impl Session {
         &mut self,
         results: impl IntoIterator<Item = (C, R)>,
     ) -> Result<(), SessionError> {
-        let mut bodies = Vec::new();
-        for (call, result) in results {
-            let content = result.into().0;
-            bodies.push(
-                self.data
-                    .result_entry(&call.into(), Outcome::Ok, content, None)?,
-            );
-        }
-        self.inputs(bodies, None)
+        self.inputs(|data| {
+            let entry = |(call, result): (C, R)| {
+                data.result_entry(&call.into(), Outcome::Ok, result.into().0, None)
+            };
+            results.into_iter().map(entry).collect()
+        })
     }
 
     /// Tells that a call failed outside. It starts nothing.
@@ -255,10 +260,7 @@ impl Session {
         message: impl Into<String>,
     ) -> Result<(), SessionError> {
         let content = error_content(message);
-        let body = self
-            .data
-            .result_entry(&call.into(), Outcome::Failed, content, None)?;
-        self.input(body, None)
+        self.input(|data| data.result_entry(&call.into(), Outcome::Failed, content, None))
     }
 
     /// Agrees to a call. It runs at the next [`resume`](Self::resume).
@@ -268,10 +270,7 @@ impl Session {
     /// `unknown_call`, `wrong_wait`, `approval_mismatch`, `approval_expired`, or `already_decided` for another decision
     /// than before.
     pub fn approve(&mut self, approval: impl Into<ApprovalRef>) -> Result<(), SessionError> {
-        let body = self
-            .data
-            .decision_entry(&approval.into(), Decision::Approved, None)?;
-        self.input(body, None)
+        self.input(|data| data.decision_entry(&approval.into(), Decision::Approved, None))
     }
 
     /// Agrees to a call with other arguments, which must fit the tool's schema.
@@ -286,9 +285,11 @@ impl Session {
         arguments: Map,
     ) -> Result<(), SessionError> {
         let decision = Decision::Edited(Edited { arguments });
-        let body = self.data.decision_entry(&approval.into(), decision, None)?;
-        checked_arguments(engine, &self.data, &body)?;
-        self.input(body, None)
+        self.input(|data| {
+            let body = data.decision_entry(&approval.into(), decision, None)?;
+            checked_arguments(engine, data, &body)?;
+            Ok(body)
+        })
     }
 
     /// Does not agree to a call; the model reads the reason.
@@ -304,8 +305,7 @@ impl Session {
         let decision = Decision::Denied(Denied {
             reason: reason.into(),
         });
-        let body = self.data.decision_entry(&approval.into(), decision, None)?;
-        self.input(body, None)
+        self.input(|data| data.decision_entry(&approval.into(), decision, None))
     }
 
     /// Says that a call of unknown outcome did not happen: it runs at the next [`resume`](Self::resume), with the same
@@ -315,8 +315,7 @@ impl Session {
     ///
     /// `unknown_call`, or `wrong_wait` for a call that waits for something else.
     pub fn rerun(&mut self, call: impl Into<CallRef>) -> Result<(), SessionError> {
-        let body = self.data.rerun_entry(&call.into(), None)?;
-        self.input(body, None)
+        self.input(|data| data.rerun_entry(&call.into(), None))
     }
 
     /// Ends what goes on or waits. What was paid for is kept, and the conversation can be sent.
@@ -338,7 +337,7 @@ impl Session {
     ///
     /// When a tag breaks the rules.
     pub fn annotate(&mut self, changed: Annotated) -> Result<(), SessionError> {
-        self.input(Data::annotation_entry(changed), None)
+        self.input(|_| Ok(Data::annotation_entry(changed)))
     }
 
     /// Closes the waits that are over by the machine's clock.
@@ -357,12 +356,12 @@ impl Session {
         if self.data.uid().is_some() {
             return Ok(());
         }
-        let Given {
+        let Beginning {
             thread,
             context,
             metadata,
             tags,
-        } = std::mem::take(&mut self.given);
+        } = self.beginning();
         let uid = SessionUid::from_bytes(random::bytes());
         let body = Data::created(uid, thread, context, metadata, tags);
         self.data.check_input(&body, machine_time())?;
@@ -370,24 +369,21 @@ impl Session {
         Ok(())
     }
 
-    fn input(&mut self, body: EntryBody, id: Option<InputId>) -> Result<(), SessionError> {
-        self.inputs(vec![body], id)
+    fn input(
+        &mut self,
+        entry: impl FnOnce(&Data) -> Result<EntryBody, SessionError>,
+    ) -> Result<(), SessionError> {
+        self.inputs(|data| Ok(vec![entry(data)?]))
     }
 
     /// Takes all inputs or none.
-    fn inputs(&mut self, bodies: Vec<EntryBody>, id: Option<InputId>) -> Result<(), SessionError> {
-        let now = machine_time();
-        let mut fresh = Vec::with_capacity(bodies.len());
-        for body in bodies {
-            if let Some(id) = &id
-                && self.data.is_repeated(id, &body)?
-            {
-                continue;
-            }
-            if self.data.check_input(&body, now)? == Input::New {
-                fresh.push(body);
-            }
-        }
+    fn inputs(
+        &mut self,
+        entries: impl FnOnce(&Data) -> Result<Vec<EntryBody>, SessionError>,
+    ) -> Result<(), SessionError> {
+        let id = self.input_id.take();
+        let bodies = entries(&self.data)?;
+        let fresh = fresh_inputs(&self.data, bodies, id.as_ref(), machine_time())?;
         if fresh.is_empty() {
             return Ok(());
         }
@@ -395,6 +391,33 @@ impl Session {
         ValueJournal(&mut self.data).apply(&fresh, id.as_ref())?;
         Ok(())
     }
+}
+
+/// The inputs that are to be appended, each checked as it will be met: after those before it.
+pub(crate) fn fresh_inputs(
+    data: &Data,
+    bodies: Vec<EntryBody>,
+    id: Option<&InputId>,
+    now: Timestamp,
+) -> Result<Vec<EntryBody>, SessionError> {
+    let mut fresh = Vec::with_capacity(bodies.len());
+    let mut next = std::borrow::Cow::Borrowed(data);
+    let count = bodies.len();
+    for (place, body) in bodies.into_iter().enumerate() {
+        if let Some(id) = id
+            && data.is_repeated(id, &body)?
+        {
+            continue;
+        }
+        if next.check_input(&body, now)? == Input::Known {
+            continue;
+        }
+        if place + 1 < count {
+            preview(next.to_mut(), std::slice::from_ref(&body), now)?;
+        }
+        fresh.push(body);
+    }
+    Ok(fresh)
 }
 
 /// A result from outside: text or parts as they are, any other value as compact JSON.

@@ -183,7 +183,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             _ => None,
         };
         if let Some(approval) = approval {
-            if approval.arguments_hash != arguments_hash(&call.arguments()) {
+            if !is_as_approved(call, approval) {
                 return FirstStep::Mismatch;
             }
             if approval.tool_fingerprint != tool_fingerprint(tool) {
@@ -382,6 +382,11 @@ fn not_started(key: CallKey, call: &TurnCall) -> ToolOutcomeEntry {
     ToolOutcomeEntry::new(key, call.attempts, ToolOutcome::NotStarted, source)
 }
 
+/// Whether what would be run is what a person agreed to. What stands in the session is looked at again, not believed.
+fn is_as_approved(call: &TurnCall, approval: &Approved) -> bool {
+    approval.arguments_hash == arguments_hash(&call.arguments())
+}
+
 /// The call with the arguments that it is run with.
 fn effective(call: &TurnCall) -> ToolCall {
     let model = &call.call;
@@ -420,3 +425,6 @@ fn later(now: Timestamp, after: Duration) -> Option<Timestamp> {
     let millis = i64::try_from(after.as_millis()).ok()?;
     Timestamp::from_millis(now.as_millis().checked_add(millis)?).ok()
 }
+
+#[cfg(test)]
+mod tests;

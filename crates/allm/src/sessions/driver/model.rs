@@ -15,6 +15,10 @@ use crate::sessions::journal::Journal;
 
 impl<J: Journal, S: Sink> Driver<'_, J, S> {
     pub(super) async fn call_model(&mut self, call: ModelCommand) -> Result<(), SessionError> {
+        if self.is_interrupted() {
+            // The message came while nobody drove the run: the model is not asked without it.
+            return self.end_model(ModelEnd::Interrupted).await;
+        }
         let session = self.session();
         let turn = session.turn();
         let Some(state) = session.run() else {

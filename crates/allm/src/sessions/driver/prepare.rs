@@ -251,7 +251,7 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
 }
 
 /// What the session would be after these inputs.
-fn preview(
+pub(crate) fn preview(
     session: &mut Data,
     bodies: &[EntryBody],
     now: allm_core::Timestamp,
