@@ -5,6 +5,7 @@
 //! [`Session::command`] says and writes down what came of it.
 
 mod apply;
+mod approval_ref;
 mod call;
 mod check;
 mod end;
@@ -23,6 +24,7 @@ mod token;
 mod turn;
 
 pub use apply::{Applied, EntryFacts, Misfit};
+pub use approval_ref::ApprovalRef;
 pub use call::{
     Approval, Approved, AwaitedResult, CallState, Evidence, Intent, Outcome, Question, Wait,
     WaitKind, WaitReason, arguments_hash,
@@ -38,7 +40,7 @@ pub use entry::{
 pub use fingerprint::tool_fingerprint;
 pub use journal::{Append, Sealed, read};
 pub use key::{CallKey, CallRef, InvalidCallKey};
-pub use ops::{ApprovalRef, Input, MAX_TAG_BYTES};
+pub use ops::{Input, MAX_TAG_BYTES};
 pub use state::{OpenWait, RunState, Session, SessionFailure, SessionUsage};
 pub use token::{ApprovalToken, Mac};
 pub use turn::{OpenTurn, TurnCall};

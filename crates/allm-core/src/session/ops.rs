@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::call::{Approval, AwaitedResult, Outcome, Wait, WaitKind, WaitReason, arguments_hash};
+use super::approval_ref::ApprovalRef;
+use super::call::{AwaitedResult, Outcome, Wait, WaitKind, WaitReason, arguments_hash};
 use super::entry::{
     Annotated, Answered, ApprovalDecided, Created, Decision, Delivery, EntryBody, Expired,
     Operation, RerunAllowed, ResultSubmitted, StopRequested, UserMessage,
@@ -10,11 +11,9 @@ use super::entry::{
 use super::hash::input_hash;
 use super::key::{CallKey, CallRef};
 use super::state::Session;
-use super::token::ApprovalToken;
 use super::turn::TurnCall;
 use crate::data::{
-    ApprovalId, Content, Hash, InputId, Map, Message, Role, SessionStatus, SessionUid, Thread,
-    Timestamp,
+    Content, Hash, InputId, Map, Message, Role, SessionStatus, SessionUid, Thread, Timestamp,
 };
 use crate::error::{
     Fault, FaultCode, SessionError, SessionReason, ValidationError, ValidationReason,
@@ -30,58 +29,6 @@ pub enum Input {
     New,
     /// No: it is there already, or there is nothing that it would change.
     Known,
-}
-
-/// What a decision is about: an approval as somebody saw it, or whatever a call waits for now.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ApprovalRef {
-    /// The approval with this id and these arguments.
-    Seen {
-        /// Its id.
-        id: ApprovalId,
-        /// The call.
-        call: CallKey,
-        /// The hash of the arguments that were shown.
-        arguments_hash: Hash,
-    },
-    /// What this call waits for, or waited for.
-    Call(CallRef),
-    /// The approval of a token that came back from outside. Whoever has the secret verifies it first.
-    Token(Box<ApprovalToken>),
-}
-
-impl From<ApprovalToken> for ApprovalRef {
-    fn from(token: ApprovalToken) -> Self {
-        Self::Token(Box::new(token))
-    }
-}
-
-impl From<&ApprovalToken> for ApprovalRef {
-    fn from(token: &ApprovalToken) -> Self {
-        token.clone().into()
-    }
-}
-
-impl From<&Approval> for ApprovalRef {
-    fn from(approval: &Approval) -> Self {
-        Self::Seen {
-            id: approval.approval_id,
-            call: approval.call,
-            arguments_hash: approval.arguments_hash,
-        }
-    }
-}
-
-impl From<Approval> for ApprovalRef {
-    fn from(approval: Approval) -> Self {
-        Self::from(&approval)
-    }
-}
-
-impl<T: Into<CallRef>> From<T> for ApprovalRef {
-    fn from(call: T) -> Self {
-        Self::Call(call.into())
-    }
 }
 
 /// The longest key or value of a tag, in bytes.

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::approval_ref::ApprovalRef;
 use super::call::Approval;
-use super::ops::{ApprovalRef, mismatch};
+use super::ops::mismatch;
 use super::state::Session;
 use crate::data::hex::hex_text;
 use crate::data::{SessionId, SessionUid};
