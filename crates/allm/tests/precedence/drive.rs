@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use allm::{
-    ChatResult, Engine, Error, Event, Fold, Message, Request, Response, Setting, StepResult,
-    Thread, ToolBatch, ToolRunOptions, run_tool_calls, stream_tool_calls,
+    ChatResult, Engine, Error, Event, Fold, Message, Request, Response, Session, SessionCall,
+    Setting, StepResult, Thread, ToolBatch, ToolRunOptions, run_tool_calls, stream_tool_calls,
 };
 use futures_core::Stream;
 use tokio::time::Instant;
 
 use crate::row::{Levels, Row, Said};
-use crate::scene::{Notes, Probe, Shared, tools};
+use crate::scene::{Notes, Probe, STUCK, Shared, tools};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
@@ -22,6 +22,8 @@ pub(crate) enum Entry {
     Chat,
     /// `run_tool_calls` and `stream_tool_calls`; its options are the level of the call.
     Runner,
+    /// A session: a reply, or a resume after a crash in a tool that does not come back.
+    Session,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,8 @@ pub(crate) struct Seen {
     pub(crate) results: Vec<String>,
     /// The tags of the events; none when awaited.
     pub(crate) tags: Vec<&'static str>,
+    /// The session, where there is one.
+    pub(crate) session: Option<Session>,
 }
 
 impl Seen {
@@ -162,6 +166,18 @@ pub(crate) fn engine(row: &Row, said: Option<Said>, notes: &Shared) -> Engine {
     builder.build().unwrap()
 }
 
+/// Begins a run and drops it in the tool that does not come back.
+async fn crash(session: &mut Session, engine: &Engine, notes: &Shared) {
+    let mut stream = session.reply(engine, "hi").stream();
+    while notes.lock().unwrap().handled.is_empty() {
+        tokio::select! {
+            biased;
+            event = stream.next() => assert!(event.is_some(), "it came to its end"),
+            () = tokio::time::sleep(Duration::from_millis(1)) => {}
+        }
+    }
+}
+
 pub(crate) async fn seen(case: &Case<'_>) -> Seen {
     let Case { row, levels, .. } = case;
     let notes: Shared = Arc::new(Mutex::new(Notes::default()));
@@ -211,6 +227,28 @@ pub(crate) async fn seen(case: &Case<'_>) -> Seen {
                 }
             };
             seen.chat(result);
+        }
+        (Entry::Session, mode) => {
+            let mut session = Session::new("s").unwrap();
+            if row.scene == STUCK {
+                crash(&mut session, &self::engine(row, None, &notes), &notes).await;
+            }
+            let call = match row.scene {
+                STUCK => session.resume(&engine),
+                _ => session.reply(&engine, "hi"),
+            };
+            let call: SessionCall<'_> = match (levels.call, row.session) {
+                (None, _) => call,
+                (Some(Said::Off), _) => call.off(off),
+                (Some(Said::Value(value)), Some(set)) => set(call, value),
+                (Some(Said::Value(_)), None) => panic!("a level that the setting does not have"),
+            };
+            let result = match mode {
+                Mode::Awaited => call.await,
+                Mode::Streamed => call.stream().finish().await,
+            };
+            seen.chat(result.map_err(Error::from));
+            seen.session = Some(session);
         }
         (Entry::Runner, mode) => {
             let options = ToolRunOptions::new().engine(engine);

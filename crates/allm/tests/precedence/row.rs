@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use allm::{Chat, EngineBuilder, Generate, Request, Setting, Step, ToolRunOptions};
+use allm::{Chat, EngineBuilder, Generate, Request, SessionCall, Setting, Step, ToolRunOptions};
 
 use crate::drive::{Entry, Mode, Seen};
 use crate::scene::Scene;
@@ -49,6 +49,7 @@ impl fmt::Display for Levels {
 }
 
 type On<B> = Option<fn(B, usize) -> B>;
+type OnSession = Option<for<'a> fn(SessionCall<'a>, usize) -> SessionCall<'a>>;
 
 pub(crate) struct Row {
     pub(crate) setting: Setting,
@@ -64,6 +65,7 @@ pub(crate) struct Row {
     pub(crate) step: On<Step>,
     pub(crate) chat: On<Chat>,
     pub(crate) runner: On<ToolRunOptions>,
+    pub(crate) session: OnSession,
     /// Whether only the events of a stream show it.
     pub(crate) only_streamed: bool,
     pub(crate) observe: fn(&Seen) -> String,
@@ -84,6 +86,7 @@ impl Row {
             step: None,
             chat: None,
             runner: None,
+            session: None,
             only_streamed: false,
             observe: |_| String::new(),
             expected: |_| String::new(),
@@ -96,6 +99,7 @@ impl Row {
             (Entry::Step, self.step.is_some()),
             (Entry::Chat, self.chat.is_some()),
             (Entry::Runner, self.runner.is_some()),
+            (Entry::Session, self.session.is_some()),
         ];
         has.into_iter()
             .filter(|(_, has)| *has)

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use allm::run::UnknownTools;
 use allm::{
-    BoxFuture, EncodeError, ErrorDecision, Map, Mode, OnToolError, ResponseFormat, StepResult,
-    Timeouts, Tool, ToolContext, ToolError, ToolExecutor, ToolReply, ToolResultEncoder,
+    ApprovalAnswer, ApprovalRequest, BoxFuture, EncodeError, ErrorDecision, Map, Mode, OnToolError,
+    OnUnknownOutcome, ResponseFormat, StepResult, Timeouts, Tool, ToolContext, ToolError,
+    ToolExecutor, ToolReply, ToolResultEncoder,
 };
 use serde_json::Value;
 
 use crate::drive::Seen;
 use crate::row::{Row, Said, row};
-use crate::scene::{NOTE, SILENCE, Scene};
+use crate::scene::{NOTE, SILENCE, STUCK, Scene};
 
 struct Executes(usize);
 
@@ -85,7 +86,64 @@ fn at(scene: Scene, row: Row) -> Row {
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = runner_rows();
     rows.extend(loop_rows());
+    rows.extend(session_rows());
     rows
+}
+
+fn asks(i: usize) -> impl Fn(&ApprovalRequest<'_>) -> ApprovalAnswer + Send + Sync + 'static {
+    move |_| match i {
+        0 => ApprovalAnswer::ask("it is much"),
+        _ => ApprovalAnswer::Run,
+    }
+}
+
+/// Those that came with sessions.
+fn session_rows() -> Vec<Row> {
+    vec![
+        at(
+            NOTE,
+            row! {
+                ApprovalPolicy in Text, approval_policy(|i| 2: asks(i)), on [engine step chat session],
+                observe: handled,
+                expected: |said| match said {
+                    Some(Said::Value(0)) => "0",
+                    _ => "1",
+                }.to_owned(),
+            },
+        ),
+        at(
+            Scene::Calls("gated"),
+            row! {
+                ApprovalExpiry in Text, approval_expiry(|i| 3: limit(i)), on [engine session],
+                observe: |seen| {
+                    let session = seen.session.as_ref().unwrap();
+                    let approval = session.approvals().remove(0);
+                    let asked = approval.requested_at.as_millis();
+                    let open = approval.expires_at.map(|at| at.as_millis() - asked);
+                    // The approval is asked for a moment after its end was found.
+                    format!("{:?}", open.map(|millis| (millis + 900) / 1000))
+                },
+                expected: |said| match said {
+                    Some(Said::Value(i)) => format!("Some({})", LIMITS[i]),
+                    Some(Said::Off) => "None".to_owned(),
+                    None => format!("Some({})", 24 * 60 * 60),
+                },
+            },
+        ),
+        at(
+            STUCK,
+            row! {
+                OnUnknownOutcome in Text,
+                on_unknown_outcome(|i| 2: [OnUnknownOutcome::AskPerson, OnUnknownOutcome::TellModel][i]),
+                on [engine session],
+                observe: |seen| seen.session.as_ref().unwrap().status().to_string(),
+                expected: |said| match said {
+                    Some(Said::Value(0)) => "awaiting_tools",
+                    _ => "completed",
+                }.to_owned(),
+            },
+        ),
+    ]
 }
 
 /// Those that the runner has on its own, too.

@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use allm::{
-    Adapter, AdapterReason, BoxStream, Cost, Event, Fake, KeyUse, Map, ModelCall, ProviderName,
-    Script, Tool, ToolCall, ToolContext, Usage,
+    Adapter, AdapterReason, ApprovalRule, BoxStream, Cost, Event, Fake, KeyUse, Map, ModelCall,
+    ProviderName, Script, Tool, ToolCall, ToolContext, Usage,
 };
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 /// What the model says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scene {
     /// Text, in two pieces and with something raw, always.
     Text,
@@ -30,6 +30,8 @@ pub(crate) enum Scene {
 }
 
 pub(crate) const NOTE: Scene = Scene::Calls("note");
+/// A tool that does not come back: the run is begun, dropped there and gone on with.
+pub(crate) const STUCK: Scene = Scene::Calls("stuck");
 pub(crate) const SILENCE: Duration = Duration::from_secs(1_000);
 
 /// The lengths of what is given in the calls of [`Scene::Arguments`].
@@ -129,9 +131,9 @@ impl Adapter for Probe {
     }
 }
 
-/// `note`, `fails`, `slow` and `long`.
+/// `note`, `fails`, `slow`, `long`, `gated` and `stuck`.
 pub(crate) fn tools(notes: &Shared) -> Vec<Tool> {
-    let notes = Arc::clone(notes);
+    let (notes, entered) = (Arc::clone(notes), Arc::clone(notes));
     let tool = |name: &str| Tool::new(name, "", json!({"type": "object"}));
     vec![
         tool("note").handler(move |_: Map, context: ToolContext| {
@@ -152,6 +154,13 @@ pub(crate) fn tools(notes: &Shared) -> Vec<Tool> {
         tool("slow").handler(|_: Map| async {
             sleep(SILENCE).await;
             Ok::<_, String>("late")
+        }),
+        tool("gated")
+            .approval(ApprovalRule::Always)
+            .handler(|_: Map| async { Ok::<_, String>("done") }),
+        tool("stuck").handler(move |_: Map, context: ToolContext| {
+            entered.lock().unwrap().handled.push(context);
+            std::future::pending::<Result<(), String>>()
         }),
         tool("long").handler(|_: Map| async { Ok::<_, String>("x".repeat(300_000)) }),
     ]

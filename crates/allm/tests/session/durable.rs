@@ -10,7 +10,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::flow::{engine, giving};
+use crate::support::{engine, giving};
 
 #[tokio::test]
 async fn a_stored_session_goes_on_elsewhere() {

@@ -6,29 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use allm::session::Delivery;
 use allm::{
     ApprovalRule, CancelToken, Engine, Event, Fake, HaltReason, Script, Session, SessionReason,
-    SessionStatus, Tool, ToolReply,
+    SessionStatus, ToolReply,
 };
 use serde_json::{Value, json};
 
-pub(crate) fn engine(fake: &Fake, tools: Vec<Tool>) -> Engine {
-    Engine::builder()
-        .provider(fake.clone())
-        .model("fake:any")
-        .tools(tools)
-        .build()
-        .expect("an engine")
-}
-
-fn tool(name: &str) -> Tool {
-    Tool::new(name, "A tool.", json!({"type": "object"}))
-}
-
-pub(crate) fn giving(name: &str, value: Value) -> Tool {
-    tool(name).handler(move |_: Value| {
-        let value = value.clone();
-        async move { Ok::<_, std::fmt::Error>(value) }
-    })
-}
+use crate::support::{engine, giving, texts, tool};
 
 fn round_trip(session: &Session) -> Session {
     let text = allm::json::to_string(session).expect("it can be written");
@@ -36,13 +18,6 @@ fn round_trip(session: &Session) -> Session {
         allm::json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     assert_eq!(&back, session, "{text}");
     back
-}
-
-fn texts(session: &Session) -> Vec<String> {
-    let thread = session.thread();
-    let show =
-        |message: &std::sync::Arc<allm::Message>| format!("{:?}: {}", message.role, message.text());
-    thread.messages.iter().map(show).collect()
 }
 
 #[tokio::test]
@@ -59,10 +34,10 @@ async fn text_and_text() {
     assert_eq!(
         texts(&session),
         [
-            "User: Hi",
-            "Assistant: Hello!",
-            "User: Thanks",
-            "Assistant: Bye!"
+            "user: Hi",
+            "assistant: Hello!",
+            "user: Thanks",
+            "assistant: Bye!"
         ]
     );
     assert_eq!(session.turn(), 2);
@@ -82,11 +57,11 @@ async fn tools_run_and_the_model_goes_on() {
     assert_eq!(
         texts(&session),
         [
-            "User: Go",
-            "Assistant: ",
-            "Tool: 1",
-            "Tool: 2",
-            "Assistant: done"
+            "user: Go",
+            "assistant: ",
+            "tool: 1",
+            "tool: 2",
+            "assistant: done"
         ]
     );
     round_trip(&session);
@@ -155,15 +130,15 @@ async fn a_question_an_approval_and_a_manual_call() {
     assert_eq!(
         texts(&session),
         [
-            "User: Go",
-            "Assistant: ",
-            "Tool: <awaiting user response>",
-            r#"Tool: {"x":1}"#,
-            r#"Tool: {"ok":true}"#,
-            "Tool: p",
-            "Assistant: Sure?",
-            "User: Yes",
-            "Assistant: done",
+            "user: Go",
+            "assistant: ",
+            "tool: <awaiting user response>",
+            r#"tool: {"x":1}"#,
+            r#"tool: {"ok":true}"#,
+            "tool: p",
+            "assistant: Sure?",
+            "user: Yes",
+            "assistant: done",
         ]
     );
     assert_eq!(ran.load(Ordering::SeqCst), 1);
@@ -182,10 +157,10 @@ async fn a_failure_and_a_retry() {
     let result = session.reply(&engine, "Hi").await.unwrap();
     assert_eq!(result.halted_reason, HaltReason::Error);
     assert_eq!(session.status(), SessionStatus::Error);
-    assert_eq!(texts(&session), ["User: Hi"]);
+    assert_eq!(texts(&session), ["user: Hi"]);
     let mut session = round_trip(&session);
     session.retry(&engine).await.unwrap();
-    assert_eq!(texts(&session), ["User: Hi", "Assistant: whole"]);
+    assert_eq!(texts(&session), ["user: Hi", "assistant: whole"]);
     assert_eq!(
         fake.calls()[0].request.messages,
         fake.calls()[1].request.messages
@@ -212,13 +187,13 @@ async fn a_dropped_stream_and_a_cancellation() {
     let mut other = session.clone();
     session.cancel("enough").unwrap();
     assert_eq!(session.status(), SessionStatus::Idle);
-    assert_eq!(texts(&session), ["User: Hi", "Assistant: one two "]);
+    assert_eq!(texts(&session), ["user: Hi", "assistant: one two "]);
     round_trip(&session);
     let mut stream = other.resume(&engine).stream();
     let first = stream.next().await.unwrap();
     assert!(matches!(first, Event::AttemptReset(_)), "{first:?}");
     stream.finish().await.unwrap();
-    assert_eq!(texts(&other), ["User: Hi", "Assistant: again"]);
+    assert_eq!(texts(&other), ["user: Hi", "assistant: again"]);
     assert_eq!(other.usage().lost_calls, 1);
 }
 
@@ -251,9 +226,9 @@ async fn s21_a_missing_key_keeps_the_message() {
     let mut session = Session::new("a").unwrap();
     session.reply(&engine, "Hi").await.unwrap_err();
     assert_eq!(session.status(), SessionStatus::Error);
-    assert_eq!(texts(&session), ["User: Hi"]);
+    assert_eq!(texts(&session), ["user: Hi"]);
     let mut session = round_trip(&session);
-    let good = self::engine(&Fake::new().reply("Hello"), vec![]);
+    let good = crate::support::engine(&Fake::new().reply("Hello"), vec![]);
     session.retry(&good).await.unwrap();
-    assert_eq!(texts(&session), ["User: Hi", "Assistant: Hello"]);
+    assert_eq!(texts(&session), ["user: Hi", "assistant: Hello"]);
 }

@@ -1,4 +1,4 @@
-//! Sessions as values: what each operation does, by the numbers of `docs/contract/sessions.md`.
+//! Sessions: what each operation does, by the numbers of `docs/contract/sessions.md`.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,9 +6,29 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stdout,
+    unused_must_use,
     reason = "these are tests"
 )]
 
+mod approvals;
+mod cancel;
 mod durable;
+mod effects;
 mod flow;
+mod form;
+mod inputs;
+mod journal;
+mod keys;
+mod matrix;
+mod moments;
+mod operations;
+mod options;
+mod random;
 mod repeats;
+mod results;
+mod settings;
+mod status;
+mod streams;
+mod support;
+mod unknown;
+mod void;
