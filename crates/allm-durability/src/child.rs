@@ -258,9 +258,12 @@ impl Client {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         for recovery in recovered {
-            match recovery.result {
-                Err(error) if error.reason == SessionReason::Engine => {}
-                result => drop(result?),
+            if let Err(error) = recovery.result {
+                // A run that has failed says so in its session as well.
+                let session = self.sessions.open(recovery.id.as_str()).await?;
+                if session.status() != SessionStatus::Error {
+                    return Err(error);
+                }
             }
         }
         Ok(())

@@ -69,6 +69,18 @@ impl Dice {
     }
 }
 
+/// Programs that end with whoever started them.
+struct Workers(Vec<Child>);
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for worker in &mut self.0 {
+            let _ = worker.kill();
+            let _ = worker.wait();
+        }
+    }
+}
+
 /// How long the sessions may take to end when nobody is killed any more.
 const CLOSING: Duration = Duration::from_secs(300);
 
@@ -98,7 +110,7 @@ pub async fn soak(soak: &Soak) -> Option<Verdict> {
         work.seed += 1;
         start(&soak.program, &work)
     };
-    let mut workers: Vec<Child> = (0..soak.workers).map(|_| start()).collect();
+    let mut workers = Workers((0..soak.workers).map(|_| start()).collect());
     let mut dice = Dice::new(soak.seed);
     let begun = Instant::now();
     let mut kills = 0;
@@ -106,7 +118,7 @@ pub async fn soak(soak: &Soak) -> Option<Verdict> {
         let pause = Duration::from_millis(100 + dice.below(600));
         tokio::time::sleep(pause).await;
         let place = usize::try_from(dice.below(soak.workers as u64)).unwrap_or(0);
-        let Some(worker) = workers.get_mut(place) else {
+        let Some(worker) = workers.0.get_mut(place) else {
             continue;
         };
         if let Some(status) = worker.try_wait().expect("a child") {
@@ -121,13 +133,14 @@ pub async fn soak(soak: &Soak) -> Option<Verdict> {
     std::fs::write(folder.join("closing"), "").expect("written");
     let closing = Instant::now();
     while let Some(place) = workers
+        .0
         .iter_mut()
         .position(|worker| worker.try_wait().expect("a child").is_none())
     {
         assert!(closing.elapsed() < CLOSING, "worker {place} came to no end");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    for worker in &mut workers {
+    for worker in &mut workers.0 {
         assert!(
             worker.wait().expect("it ended").success(),
             "a worker failed"

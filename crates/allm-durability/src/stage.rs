@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use allm::session::Outcome;
 use allm::{LoadFrom, SessionId, SessionStore, Version};
 use allm_postgres_test::Server;
 use tokio::process::Command;
@@ -149,27 +150,46 @@ impl Stage {
     ///
     /// # Panics
     ///
-    /// When a program dies elsewhere, or does not come to its end.
+    /// When a program dies elsewhere, does not come to its end, or does not come by its position.
     pub async fn play(&self, deaths: &[String], manner: Manner) -> End {
+        let end = self.try_play(deaths, manner).await;
+        end.unwrap_or_else(|| panic!("nobody came by {deaths:?}"))
+    }
+
+    async fn try_play(&self, deaths: &[String], manner: Manner) -> Option<End> {
         let _permit = self.free.acquire().await.expect("open");
         let slot = self.slots.lock().await.pop().expect("as many as permits");
         // What runs side by side does not take the same way each time, so a position may be missed once.
         for _ in 0..5 {
-            if let Some(end) = self.play_in(&slot, deaths, manner).await {
+            let end = self.play_in(&slot, deaths, manner).await;
+            if end.is_some() {
                 self.slots.lock().await.push(slot);
                 return end;
             }
         }
-        panic!("nobody came by {deaths:?}");
+        self.slots.lock().await.push(slot);
+        None
     }
 
-    /// `None` when a program lived on because it did not come by its position.
+    /// `None` when a program lived on because it did not come by its position, or was too slow.
     async fn play_in(&self, slot: &Slot, deaths: &[String], manner: Manner) -> Option<End> {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
+        let session = format!("{}-{number}", self.scenario);
+        let own;
+        let slot = match &slot.at {
+            StoreAt::Host(_) => {
+                // A host reads its file from the beginning, so each session has one.
+                let at = StoreAt::Host(self.folder.join(format!("{session}.log")));
+                let store = at.open().await;
+                own = Slot { at, store };
+                &own
+            }
+            _ => slot,
+        };
         let world = World::begin(Arc::clone(&slot.store), manner.honesty).await;
         let mut job = Job {
             store: slot.at.clone(),
-            session: format!("{}-{number}", self.scenario),
+            session,
             scenario: self.scenario.clone(),
             world: world.port(),
             kill_at: None,
@@ -199,8 +219,17 @@ impl Stage {
         let (status, said) = self.run(&job).await;
         assert!(status.success(), "after {deaths:?}: {status}: {said}");
         let facts = facts(&*slot.store, &job.session).await;
+        let facts = facts.expect("a session");
+        // Time limits are real: on a machine that is busy elsewhere a tool may be too slow, which is not what is looked at.
+        let too_slow = facts.outcomes.values();
+        if too_slow
+            .copied()
+            .any(|outcome| outcome == Outcome::TimedOut)
+        {
+            return None;
+        }
         Some(End {
-            facts: facts.expect("a session"),
+            facts,
             seen: world.settled().await,
             deaths: died,
         })
@@ -251,8 +280,9 @@ impl Stage {
         for first in unkilled.seen.passed.clone() {
             let stage = Arc::clone(self);
             firsts.spawn(async move {
-                let end = stage.play(std::slice::from_ref(&first), manner).await;
-                let seconds = end.seen.passed.into_iter();
+                let end = stage.try_play(std::slice::from_ref(&first), manner).await;
+                let passed = end.map(|end| end.seen.passed).unwrap_or_default();
+                let seconds = passed.into_iter();
                 seconds
                     .map(|second| vec![first.clone(), second])
                     .collect::<Vec<_>>()
@@ -274,7 +304,12 @@ impl Stage {
         for deaths in deaths {
             let (stage, unkilled) = (Arc::clone(self), Arc::clone(unkilled));
             tasks.spawn(async move {
-                let end = stage.play(&deaths, manner).await;
+                let Some(end) = stage.try_play(&deaths, manner).await else {
+                    // An append that others came before is made a second time; who comes first is chance.
+                    let by_chance = deaths.iter().any(|death| death.contains('#'));
+                    let fault = (!by_chance).then(|| "nobody came by".to_owned());
+                    return (deaths, fault.into_iter().collect());
+                };
                 let faults = checks::faults(&unkilled.facts, &end.facts, &end.deaths, &end.seen);
                 (deaths, faults)
             });

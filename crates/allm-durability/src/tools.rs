@@ -97,7 +97,7 @@ impl EffectProbe for Probe {
 }
 
 /// How long a call of `recon` may take: so long a program that takes over waits before it asks.
-pub(crate) const RECONCILE_LIMIT: Duration = Duration::from_millis(1000);
+pub(crate) const RECONCILE_LIMIT: Duration = Duration::from_millis(1500);
 
 pub(crate) fn all(bench: &Arc<Bench>) -> Vec<Tool> {
     let names = [
@@ -124,7 +124,7 @@ pub(crate) fn all(bench: &Arc<Bench>) -> Vec<Tool> {
                 let tool = tool.effect(Effect::Reconcile(Some(probe)));
                 tool.timeout(match name {
                     "recon" => RECONCILE_LIMIT,
-                    _ => RECONCILE_LIMIT * 5,
+                    _ => RECONCILE_LIMIT * 4,
                 })
             }
             // S85: what says nothing is run once at the most.

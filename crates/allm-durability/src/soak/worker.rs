@@ -103,7 +103,7 @@ impl Worker {
                     Ok(_) => {}
                     Err(error) if is_passing(&error) => {}
                     // The run has failed; somebody tries again.
-                    Err(error) if error.reason == SessionReason::Engine => {}
+                    Err(error) if error.reason == SessionReason::Engine || is_late(&error) => {}
                     Err(error) => return Err(error),
                 }
             }
