@@ -289,9 +289,8 @@ impl Session {
             (HaltReason::HaltWhen, None) => self.feed(Input::HaltWhen(HaltAnswer::Halt), applied),
             (HaltReason::DeadlineExceeded, Some(scope)) => {
                 self.feed(Input::DeadlinePassed(scope), applied)?;
-                let stopped =
-                    |state: &Box<RunState>| state.run.asks_now() && state.run.stop().is_some();
-                if self.run.as_ref().is_some_and(stopped) {
+                let stopped = |state: &RunState| state.run.asks_now() && state.run.stop().is_some();
+                if self.run.as_deref().is_some_and(stopped) {
                     self.go_on(applied)?;
                 }
                 Ok(())

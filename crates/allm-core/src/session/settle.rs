@@ -101,7 +101,6 @@ impl Session {
     }
 
     /// The result of an operation that had nothing to run because something waits.
-    #[must_use]
     pub fn waiting_result(&self) -> ChatResult {
         let question = self.question();
         let halted_reason = match &question {
