@@ -242,11 +242,8 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
         };
         let command = state.run().command();
         match command {
-            Command::CallModel(call) => {
-                if self.model.is_none() {
-                    self.call_model(*call).await?;
-                }
-            }
+            Command::CallModel(_) if self.model.is_some() => {}
+            Command::CallModel(call) => self.call_model(*call).await?,
             Command::StopModel => self.end_model(ModelEnd::Stopped).await?,
             Command::PlanCalls(calls) => self.plan_calls(&calls).await?,
             Command::RunTools(calls) => self.begin_calls(&calls).await?,

@@ -141,9 +141,7 @@ impl Sessions {
                 _ => None,
             };
         }
-        let Some(uid) = view.data.uid() else {
-            return None;
-        };
+        let uid = view.data.uid()?;
         let noted = self.note(uid);
         let orders = Orders {
             op: Operation::Resume,
@@ -156,7 +154,7 @@ impl Sessions {
         let Finished { result, .. } =
             drive_taken(self.clone(), taken, engine, orders, None, None, noted).await;
         recovered(match result {
-            Ok(Outcome::Result(result)) => Ok(Some(result)),
+            Ok(Outcome::Result(result)) => Ok(Some(*result)),
             Ok(Outcome::Left) => Ok(None),
             Err(error) => Err(error),
         })

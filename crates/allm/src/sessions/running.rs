@@ -152,7 +152,7 @@ impl<'a> Target<'a> for &'a mut DurableSession {
             })?;
             *session.view_mut() = view;
             match result? {
-                Driven::Result(result) => Ok(result),
+                Driven::Result(result) => Ok(*result),
                 Driven::Left => {
                     let message = "this process is shutting down; the run goes on elsewhere";
                     Err(SessionError::new(SessionReason::Busy, message))

@@ -487,7 +487,7 @@ impl<'a> Target<'a> for &'a mut Session {
                 },
             };
             match drive.run().await? {
-                super::driver::Outcome::Result(result) => Ok(result),
+                super::driver::Outcome::Result(result) => Ok(*result),
                 super::driver::Outcome::Left => Ok(journal.session().waiting_result()),
             }
         })

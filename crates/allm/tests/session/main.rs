@@ -21,6 +21,7 @@ mod journal;
 mod keys;
 mod matrix;
 mod moments;
+mod names;
 mod operations;
 mod options;
 mod random;

@@ -6,7 +6,7 @@ use allm::{Fake, InputId, Script, SessionReason, Sessions, SessionsOptions, Tool
 use allm_store::MemoryStore;
 use serde_json::json;
 
-use crate::flow::engine;
+use crate::support::engine;
 
 #[tokio::test]
 async fn s32_a_reply_that_is_given_again_is_not_a_second_one() {

@@ -49,9 +49,15 @@ pub(crate) struct Drive<'j, J: Journal, S: Sink> {
 /// What came of an operation.
 pub(crate) enum Outcome {
     /// A result.
-    Result(ChatResult),
+    Result(Box<ChatResult>),
     /// The run was left unfinished, as it was asked to.
     Left,
+}
+
+impl Outcome {
+    fn of(result: ChatResult) -> Self {
+        Self::Result(Box::new(result))
+    }
 }
 
 impl<J: Journal, S: Sink> Drive<'_, J, S> {
@@ -81,7 +87,7 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
         if waits && !next.has_ready_call() && next.run().is_none() {
             let input_id = self.orders.input_id.clone();
             self.append(bodies, input_id).await?;
-            return Ok(Outcome::Result(self.journal.session().waiting_result()));
+            return Ok(Outcome::of(self.journal.session().waiting_result()));
         }
         let plan = self.plan(&next);
         let hooks = plan.as_ref().map_or_else(|_| Hooks::default(), hooks_of);
@@ -236,14 +242,14 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
         if let Some(end) = ended
             && self.journal.session().run().is_none()
         {
-            return result_of(end, None).map(Outcome::Result);
+            return result_of(end, None).map(Outcome::of);
         }
         let slack = self.orders.call_slack;
         let mut driver = Driver::new(self.journal, self.sink, plan, self.signals, slack);
         match driver.drive().await? {
             Driven::Ended(end) => {
                 let refusal = driver.refusal.take();
-                result_of(end, refusal).map(Outcome::Result)
+                result_of(end, refusal).map(Outcome::of)
             }
             Driven::Left => Ok(Outcome::Left),
         }
