@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::{Map as JsonMap, Value};
 
-use super::call::{Approved, CallState, Intent, Outcome, Wait};
+use super::call::{Approved, CallState, Evidence, Intent, Outcome, Wait};
 use super::entry::{Hooks, Operation, QueuedMessage, RecordedTool};
 use super::hash::RunningHash;
 use super::state::{Notes, RunState, Session, SessionFailure, SessionUsage};
@@ -119,6 +119,12 @@ pub(super) struct CallForm<'a> {
     decided: Option<Hash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     edited_arguments: Option<Cow<'a, Map>>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    evidence: Cow<'a, [Evidence]>,
+}
+
+fn is_empty(evidence: &[Evidence]) -> bool {
+    evidence.is_empty()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -139,6 +145,7 @@ impl<'a> CallForm<'a> {
             approval_id: call.approval_id,
             decided: call.decided,
             edited_arguments: call.edited.as_ref().map(Cow::Borrowed),
+            evidence: Cow::Borrowed(&call.evidence),
         };
         match &call.state {
             CallState::Ready { approval } => form.approval = approval.as_ref().map(Cow::Borrowed),
@@ -163,6 +170,7 @@ impl<'a> CallForm<'a> {
         call.approval_id = self.approval_id;
         call.decided = self.decided;
         call.edited = self.edited_arguments.map(Cow::into_owned);
+        call.evidence = self.evidence.into_owned();
         let own = |cow: Cow<'_, Approved>| cow.into_owned();
         call.state = match (
             self.state,
