@@ -161,7 +161,7 @@ async fn s125_a_lease_that_cannot_be_renewed_ends_the_run() {
     let engine = world.engine("a", Some(&gates), &fake);
     let engine = engine.tool_timeout(Duration::from_secs(600));
     let engine = engine.build().expect("an engine");
-    let machine = sessions(&Wrapped::new(&store, "a", &Arc::new(NoRenewal)));
+    let machine = sessions(&Wrapped::around(&store, "a", &Arc::new(NoRenewal)));
     let mut session = machine.create("s").await.expect("created");
     let began = tokio::time::Instant::now();
     let error = session.reply(&engine, "Go").await.unwrap_err();

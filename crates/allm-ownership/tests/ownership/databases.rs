@@ -34,7 +34,7 @@ async fn s123_overtaken_at_every_append_on_databases() {
             let engine = world.engine("a", None, &fake).build().expect("an engine");
             let faults = Faults::pause(at);
             let rule = Arc::new(faults.clone());
-            let first = sessions(&Wrapped::new(ground.machine(0), "a", &rule));
+            let first = sessions(&Wrapped::around(ground.machine(0), "a", &rule));
             let mut session = first.create(id.clone()).await.expect("created");
             let run = {
                 let engine = engine.clone();
@@ -49,7 +49,7 @@ async fn s123_overtaken_at_every_append_on_databases() {
             }
             let leases = Gates::without_leases();
             leases.open_all();
-            let second = sessions(&Wrapped::new(ground.machine(1), "b", &Arc::new(leases)));
+            let second = sessions(&Wrapped::around(ground.machine(1), "b", &Arc::new(leases)));
             let mut other = second.open(id.clone()).await.expect("opened");
             other.resume(&engine).await.expect("it goes on");
             faults.heal();

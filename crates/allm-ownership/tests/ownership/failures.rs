@@ -35,7 +35,7 @@ async fn case(faults: Faults, retry_for: Duration) -> Case {
     let mut options = SessionsOptions::default();
     options.retry_for = retry_for;
     let machine = Sessions::with(
-        Wrapped::new(&store, "a", &Arc::new(faults.clone())),
+        Wrapped::around(&store, "a", &Arc::new(faults.clone())),
         options,
     );
     let session = machine.create("s").await.expect("created");
@@ -185,7 +185,7 @@ async fn s165_a_lease_whose_reply_was_lost_is_not_in_the_way() {
     }
     let ground = memory();
     let rule = Arc::new(LostLease(std::sync::atomic::AtomicBool::new(false)));
-    let machine = sessions(&Wrapped::new(ground.machine(0), "a", &rule));
+    let machine = sessions(&Wrapped::around(ground.machine(0), "a", &rule));
     let engine = World::default().engine("a", None, &model(&[]));
     let engine = engine.build().expect("an engine");
     let mut session = machine.create("s").await.expect("created");

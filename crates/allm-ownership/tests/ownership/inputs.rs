@@ -243,7 +243,7 @@ async fn s154_a_message_outlives_the_driver() {
         let ground = memory();
         let faults = Faults::death(at);
         let rule = Arc::new(faults.clone());
-        let machine = sessions(&Wrapped::new(ground.machine(0), "a", &rule));
+        let machine = sessions(&Wrapped::around(ground.machine(0), "a", &rule));
         let world = World::default();
         let fake = model(&[PURE, ONCE]);
         let engine = world.engine("a", None, &fake).build().expect("an engine");
@@ -259,7 +259,7 @@ async fn s154_a_message_outlives_the_driver() {
         other.send("aside", Delivery::NextTurn).await.expect("sent");
         let leases = Gates::without_leases();
         leases.open_all();
-        let there = sessions(&Wrapped::new(ground.machine(2), "b", &Arc::new(leases)));
+        let there = sessions(&Wrapped::around(ground.machine(2), "b", &Arc::new(leases)));
         let mut next = there.open("s").await.expect("opened");
         next.resume(&engine).await.expect("it goes on");
         let journal = Journal::read(ground.machine(0), "s").await;

@@ -82,7 +82,7 @@ async fn meet(meeting: Meeting, way: &mut Way) -> Gone {
     }
     let mut tasks = Vec::new();
     for (who, does) in [("a", meeting.first), ("b", meeting.second)] {
-        let machine = sessions(&Wrapped::new(store, who, &Arc::new(gates.clone())));
+        let machine = sessions(&Wrapped::around(store, who, &Arc::new(gates.clone())));
         // What it sees is what there is before anyone begins.
         gates.flow(true);
         let opened = machine.open("s").await.expect("opened");

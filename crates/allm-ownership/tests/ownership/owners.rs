@@ -188,8 +188,10 @@ async fn s129_others_write_while_one_drives() {
             .send("and more", Delivery::NextTurn)
             .await
             .expect("sent");
-        let mut notes = Annotated::default();
-        notes.metadata = json!({"seen": true}).as_object().cloned();
+        let notes = Annotated {
+            metadata: json!({"seen": true}).as_object().cloned(),
+            ..Annotated::default()
+        };
         other.annotate(notes).await.expect("noted");
         gates.open_all();
         let result = timeout(SOON, run)

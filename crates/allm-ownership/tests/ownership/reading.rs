@@ -55,7 +55,7 @@ async fn s45_what_is_told_is_stored() {
 async fn s77_the_next_request_waits_for_every_outcome() {
     let ground = memory();
     let gates = Gates::default();
-    let machine = sessions(&Wrapped::new(
+    let machine = sessions(&Wrapped::around(
         ground.machine(0),
         "a",
         &Arc::new(gates.clone()),
@@ -145,7 +145,7 @@ async fn s50_a_repeated_model_call_begins_anew() {
     let ground = memory();
     // The machine dies when the answer is about to be stored.
     let faults = Faults::death(1);
-    let machine = sessions(&Wrapped::new(ground.machine(0), "a", &Arc::new(faults)));
+    let machine = sessions(&Wrapped::around(ground.machine(0), "a", &Arc::new(faults)));
     let fake = allm::Fake::new().reply("lost").reply("kept");
     let engine = allm::Engine::builder().provider(fake).model("fake:any");
     let engine = engine.build().expect("an engine");
@@ -157,7 +157,7 @@ async fn s50_a_repeated_model_call_begins_anew() {
     // Its lease has to run out, by the clock of the store.
     let rule = Arc::new(Gates::without_leases());
     rule.open_all();
-    let there = sessions(&Wrapped::new(ground.machine(1), "b", &rule));
+    let there = sessions(&Wrapped::around(ground.machine(1), "b", &rule));
     let mut other = there.open("s").await.expect("opened");
     assert_eq!(other.status(), SessionStatus::InProgress);
     let mut stream = other.resume(&engine).stream();
@@ -263,7 +263,7 @@ impl Rule for Flaky {
 async fn s51_each_event_once_whatever_fails() {
     let ground = memory();
     let flaky = Arc::new(Flaky(std::sync::atomic::AtomicUsize::new(0)));
-    let there = sessions(&Wrapped::new(ground.machine(1), "b", &flaky));
+    let there = sessions(&Wrapped::around(ground.machine(1), "b", &flaky));
     let engine = World::default().engine("a", None, &model(&ALL));
     let engine = engine.build().expect("an engine");
     let here = sessions(ground.machine(0));

@@ -60,7 +60,7 @@ async fn s160_within_a_second_without_a_hint() {
     let ground = memory();
     let silent = Gates::default();
     silent.open_all();
-    let here = sessions(&Wrapped::new(ground.machine(0), "a", &Arc::new(silent)));
+    let here = sessions(&Wrapped::around(ground.machine(0), "a", &Arc::new(silent)));
     let fake = Fake::new().reply(Script::new().text("one").hang());
     let engine = World::default().engine("a", None, &fake).build().unwrap();
     let mut session = here.create("s").await.expect("created");
@@ -222,7 +222,7 @@ async fn s161_an_orphan_is_settled_without_a_driver() {
         let ground = memory();
         let faults = Faults::death(at);
         let rule = Arc::new(faults.clone());
-        let machine = sessions(&Wrapped::new(ground.machine(0), "a", &rule));
+        let machine = sessions(&Wrapped::around(ground.machine(0), "a", &rule));
         let world = World::default();
         let fake = model(&ALL);
         let engine = world.engine("a", None, &fake).build().expect("an engine");
@@ -234,7 +234,7 @@ async fn s161_an_orphan_is_settled_without_a_driver() {
         let before = Journal::read(ground.machine(1), "s").await;
         let leases = Gates::without_leases();
         leases.open_all();
-        let there = sessions(&Wrapped::new(ground.machine(1), "b", &Arc::new(leases)));
+        let there = sessions(&Wrapped::around(ground.machine(1), "b", &Arc::new(leases)));
         let entered: u32 = ALL.iter().map(|tool| world.entered(tool)).sum();
         let asked = fake.calls().len();
         let mut other = there.open("s").await.expect("opened");

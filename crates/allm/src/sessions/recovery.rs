@@ -144,9 +144,7 @@ impl Sessions {
                 _ => None,
             };
         }
-        let Some(uid) = view.data.uid() else {
-            return None;
-        };
+        let uid = view.data.uid()?;
         let noted = self.note(uid);
         let orders = Orders {
             op: Operation::Resume,

@@ -83,7 +83,7 @@ pub(crate) struct Wrapped {
 }
 
 impl Wrapped {
-    pub(crate) fn new(
+    pub(crate) fn around(
         inner: &Arc<dyn SessionStore>,
         who: &'static str,
         rule: &Arc<impl Rule + 'static>,
