@@ -13,6 +13,7 @@ mod reading;
 mod recovery;
 mod registry;
 mod running;
+mod saving;
 mod store_journal;
 mod trim;
 mod value;

@@ -371,11 +371,16 @@ impl Session {
     }
 
     fn take_late(&mut self, key: CallKey, evidence: Evidence) {
-        if let Some(turn) = &mut self.open_turn
-            && let Some(call) = Arc::make_mut(turn).get_mut(key)
-            && let CallState::Waiting(Wait::Result(wait)) = &mut call.state
-        {
-            wait.evidence.push(evidence);
+        let call = match &mut self.open_turn {
+            Some(turn) => Arc::make_mut(turn).get_mut(key),
+            None => None,
+        };
+        let Some(call) = call else { return };
+        match &mut call.state {
+            CallState::Waiting(Wait::Result(wait)) => wait.evidence.push(evidence),
+            // A person may yet be asked.
+            CallState::Intended(_) => call.evidence.push(evidence),
+            _ => {}
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use serde_json::{Map as JsonMap, Value};
 
-use super::call::{Approved, CallState, Intent, Outcome, Wait};
+use super::call::{Approved, CallState, Evidence, Intent, Outcome, Wait};
 use super::entry::{Hooks, Operation, QueuedMessage, RecordedTool};
 use super::state::{Session, SessionFailure, SessionUsage};
 use super::turn::TurnCall;
@@ -121,6 +121,12 @@ pub(super) struct CallForm<'a> {
     pub(super) decided: Option<Hash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) edited_arguments: Option<Cow<'a, Map>>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub(super) evidence: Cow<'a, [Evidence]>,
+}
+
+fn is_empty(evidence: &[Evidence]) -> bool {
+    evidence.is_empty()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -141,6 +147,7 @@ impl<'a> CallForm<'a> {
             approval_id: call.approval_id,
             decided: call.decided,
             edited_arguments: call.edited.as_ref().map(Cow::Borrowed),
+            evidence: Cow::Borrowed(&call.evidence),
         };
         match &call.state {
             CallState::Ready { approval } => form.approval = approval.as_ref().map(Cow::Borrowed),

@@ -256,7 +256,7 @@ impl Session {
         if entry.policy == OutcomePolicy::AskPerson {
             call.state = CallState::Waiting(Wait::Result(AwaitedResult {
                 reason: WaitReason::UnknownOutcome,
-                evidence: Vec::new(),
+                evidence: std::mem::take(&mut call.evidence),
                 expires_at: None,
             }));
             return self.feed(Input::CallWaits { index }, applied);

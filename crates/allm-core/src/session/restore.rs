@@ -157,6 +157,7 @@ fn restore_turn(form: &TurnForm<'_>, thread: &Thread) -> Result<OpenTurn, Sessio
         call.approval_id = form.approval_id;
         call.decided = form.decided;
         call.edited = form.edited_arguments.as_deref().cloned();
+        call.evidence = form.evidence.to_vec();
     }
     if !turn.is_closed() {
         let rest: Vec<&Arc<Message>> = thread.messages.iter_from(form.message + 1).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::call::{CallState, Intent, Outcome, Wait};
+use super::call::{CallState, Evidence, Intent, Outcome, Wait};
 use super::key::{CallKey, CallRef};
 use crate::data::{ApprovalId, Hash, Map, Message, Response, Thread, ToolCall};
 use crate::limits::AWAITING_USER;
@@ -45,6 +45,8 @@ pub struct TurnCall {
     pub(super) decided: Option<Hash>,
     /// The arguments that a person put in place of the model's.
     pub(super) edited: Option<Map>,
+    /// Results of drivers that had lost the session, which came before anyone asked for them.
+    pub(super) evidence: Vec<Evidence>,
 }
 
 impl TurnCall {
@@ -59,6 +61,7 @@ impl TurnCall {
             approval_id: None,
             decided: None,
             edited: None,
+            evidence: Vec::new(),
         }
     }
 
@@ -110,6 +113,7 @@ impl TurnCall {
         self.message = Some(Arc::new(message));
         self.question = None;
         self.answer = None;
+        self.evidence.clear();
     }
 
     /// It asks a person.

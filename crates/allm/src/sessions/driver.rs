@@ -5,7 +5,7 @@ mod model;
 mod prepare;
 mod recover;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,14 +17,15 @@ use allm_core::session::{
     Applied, Delivery, EntryBody, Halted, ModelEnd, ModelFailed, Session as Data, WentOn,
 };
 use allm_core::{
-    CancelToken, Cancelled, ChatResult, Error, Event, Failure, HaltReason, Response, SessionError,
-    StreamError, StreamReason,
+    BoxFuture, CancelToken, Cancelled, ChatResult, Error, Event, Failure, HaltReason, Response,
+    SessionError, SessionReason, StreamError, StreamReason,
 };
 use futures_core::Stream;
 use tokio::time::{Sleep, sleep};
 
 use super::emit::Sink;
 use super::journal::{Appended, Journal, misfit};
+use super::lease::Tenure;
 use crate::chat::driver::Shows;
 use crate::chat::model::{ModelStep, ModelTurn};
 use crate::engine::plan::Plan;
@@ -42,8 +43,14 @@ pub(crate) struct Signals {
     pub(crate) closing: CancelToken,
     /// What is going on is to be left where it is.
     pub(crate) leave: CancelToken,
-    /// Another driver has taken over.
-    pub(crate) lost: CancelToken,
+    /// The right to drive the session, where it can be lost.
+    pub(crate) tenure: Option<Tenure>,
+}
+
+impl Signals {
+    fn may_drive(&self) -> bool {
+        self.tenure.as_ref().is_none_or(Tenure::is_held)
+    }
 }
 
 /// How a driver came to its end.
@@ -65,8 +72,8 @@ pub(crate) struct Driver<'j, J: Journal, S: Sink> {
     model: Option<ModelTurn>,
     batches: Vec<BatchRun>,
     probes: Vec<recover::Probing>,
-    /// The calls that are being run or looked after.
-    begun: BTreeSet<u32>,
+    /// The calls that are being run or looked after, and the attempt of each.
+    begun: BTreeMap<u32, u32>,
     /// The turn that `begun` is about.
     begun_turn: u32,
     /// Whether the calls that run were told to stop.
@@ -76,7 +83,9 @@ pub(crate) struct Driver<'j, J: Journal, S: Sink> {
     signals: Signals,
     cancelled: Option<Pin<Box<Cancelled>>>,
     left: Pin<Box<Cancelled>>,
-    lost: Pin<Box<Cancelled>>,
+    lost: Option<BoxFuture<'static, ()>>,
+    /// Whether the last thing done was to look what others did.
+    looked: bool,
     /// Fired when this driver goes away, so that whatever it started knows.
     own: CancelToken,
     end: Option<RunEnd>,
@@ -128,7 +137,7 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
             model: None,
             batches: Vec::new(),
             probes: Vec::new(),
-            begun: BTreeSet::new(),
+            begun: BTreeMap::new(),
             begun_turn: 0,
             stopping: false,
             turn_deadline: None,
@@ -138,7 +147,8 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
                 .as_ref()
                 .map(|token| Box::pin(token.cancelled())),
             left: Box::pin(signals.leave.cancelled()),
-            lost: Box::pin(signals.lost.cancelled()),
+            lost: None,
+            looked: false,
             signals,
             own,
             end: None,
@@ -155,6 +165,19 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
 
     /// Drives the run to its end.
     pub(crate) async fn drive(&mut self) -> Result<Driven, SessionError> {
+        let mut driven = self.drive_on().await;
+        if let Err(error) = &mut driven
+            && matches!(
+                error.reason,
+                SessionReason::LostOwnership | SessionReason::Store
+            )
+        {
+            error.unsaved.extend(self.late_outcomes().await);
+        }
+        driven
+    }
+
+    async fn drive_on(&mut self) -> Result<Driven, SessionError> {
         loop {
             if self.session().run().is_none() {
                 let end = self.end.take();
@@ -163,7 +186,7 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
                     .map(Driven::Ended)
                     .ok_or_else(SessionError::lost_ownership);
             }
-            if self.signals.lost.is_cancelled() {
+            if !self.signals.may_drive() {
                 return Err(SessionError::lost_ownership());
             }
             if self.signals.closing.is_cancelled() && !self.is_busy() {
@@ -174,15 +197,26 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
                 continue;
             }
             let before = self.session().version();
-            self.begin().await?;
+            // Who is about to leave begins nothing, but ends what is to be ended.
+            let closing = self.signals.closing.is_cancelled();
+            if !closing || self.stop().is_some() {
+                self.begin().await?;
+            }
             if self.session().version() != before {
                 // Something was written, so the machine may want something else now.
                 continue;
             }
             if !self.is_busy() {
+                if closing {
+                    continue;
+                }
                 // It must not spin, whatever went wrong.
                 return Err(misfit("the machine asks for what is not going on"));
             }
+            self.lost = match &self.signals.tenure {
+                Some(tenure) => Some(Box::pin(tenure.clone().over())),
+                None => None,
+            };
             match poll_fn(|cx| self.poll_wake(cx)).await {
                 Wake::Leave => {
                     self.leave().await?;
@@ -277,7 +311,9 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
     }
 
     fn poll_wake(&mut self, cx: &mut Context<'_>) -> Poll<Wake> {
-        if self.lost.as_mut().poll(cx).is_ready() {
+        if let Some(lost) = &mut self.lost
+            && lost.as_mut().poll(cx).is_ready()
+        {
             return Poll::Ready(Wake::Lost);
         }
         if self.left.as_mut().poll(cx).is_ready() {
@@ -307,7 +343,10 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
                 return Poll::Ready(Wake::Deadline(DeadlineScope::Run));
             }
         }
-        if self.journal.poll_poked(cx).is_ready() {
+        // A store that is slow to tell what others did must not keep the run from going on.
+        let looked = std::mem::replace(&mut self.looked, false);
+        if !looked && self.journal.poll_poked(cx).is_ready() {
+            self.looked = true;
             return Poll::Ready(Wake::Poked);
         }
         if let Some(model) = &mut self.model
@@ -328,6 +367,10 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
         }
         if !self.is_busy() {
             return Poll::Ready(Wake::Idle);
+        }
+        if looked && self.journal.poll_poked(cx).is_ready() {
+            self.looked = true;
+            return Poll::Ready(Wake::Poked);
         }
         Poll::Pending
     }

@@ -1,6 +1,7 @@
 //! A session in a store.
 
 use std::ops::Deref;
+use std::time::Duration;
 
 use allm_core::session::{
     Annotated, Append, ApprovalRef, ApprovalToken, CallRef, Decision, Delivery, Denied, Edited,
@@ -15,8 +16,7 @@ use super::call::SessionCall;
 use super::driver::checked_arguments;
 use super::journal::Journal as _;
 use super::registry::{Sessions, Taken};
-use super::running::late_outcomes;
-use super::store_journal::View;
+use super::store_journal::{View, Written};
 use super::value::{SubmittedResult, error_content, fresh_inputs};
 use crate::engine::Engine;
 use crate::random;
@@ -45,6 +45,17 @@ impl Deref for DurableSession {
 
 /// How often an input is tried again when others write at the same time.
 const TRIES: u32 = 16;
+
+/// Waits a little when many write at once: longer each time, and each for another time, as what it has to say tells.
+async fn give_way(attempt: u32, bodies: &[EntryBody]) {
+    use std::hash::{DefaultHasher, Hasher as _};
+    let mut spread = DefaultHasher::new();
+    spread.write(&allm_core::json::canonical(&bodies).unwrap_or_default());
+    spread.write_u32(attempt);
+    let longest = 8_u64 << attempt.min(8);
+    let wait = spread.finish().checked_rem(longest).unwrap_or_default();
+    tokio::time::sleep(Duration::from_millis(wait)).await;
+}
 
 impl DurableSession {
     pub(crate) fn new(sessions: Sessions, view: View) -> Self {
@@ -371,44 +382,6 @@ impl DurableSession {
         self.input(move |data| Ok(data.expired_entries(now))).await
     }
 
-    /// Appends what a run had done when its store failed, and could not store: the `unsaved` of its error.
-    ///
-    /// # Errors
-    ///
-    /// `lost_ownership` when somebody else has driven the session since; what its calls came to is then kept as evidence.
-    pub async fn save(&mut self, unsaved: Vec<EntryBody>) -> Result<(), SessionError> {
-        let before = self.view.data.version();
-        let mut taken = self.sessions.take(&self.view, Takeover::IfExpired).await?;
-        let saved = async {
-            taken.journal.view.refresh(&*taken.journal.store).await?;
-            let journal = &mut taken.journal;
-            let by_me = journal.view.last_writer.as_ref() == Some(self.sessions.writer());
-            if journal.session().version() != before && !by_me {
-                return Err(SessionError::lost_ownership());
-            }
-            let appended = journal.append(unsaved.clone(), None).await?;
-            if appended.superseded {
-                return Err(SessionError::lost_ownership());
-            }
-            Ok(())
-        };
-        let saved: Result<(), SessionError> = saved.await;
-        self.view = taken.journal.view.clone();
-        taken.lease.release().await;
-        if saved.is_err() {
-            self.keep_evidence(&unsaved).await;
-        }
-        saved
-    }
-
-    /// Keeps what calls came to after somebody else took the session over.
-    pub(super) async fn keep_evidence(&mut self, unsaved: &[EntryBody]) {
-        for body in late_outcomes(unsaved) {
-            // It is evidence only; who cannot store it has nothing to tell.
-            let _ = self.input(move |_| Ok(vec![body.clone()])).await;
-        }
-    }
-
     async fn now(&self) -> Result<Timestamp, SessionError> {
         Ok(self.sessions.store().now().await?)
     }
@@ -425,14 +398,14 @@ impl DurableSession {
     }
 
     /// Appends an input at whatever version the session is, if it is still possible there.
-    async fn input(
+    pub(super) async fn input(
         &mut self,
         entries: impl Fn(&Data) -> Result<Vec<EntryBody>, SessionError>,
     ) -> Result<(), SessionError> {
         let input_id = self.input_id.take();
         let store = std::sync::Arc::clone(self.sessions.store());
         let mut conflict = None;
-        for _ in 0..TRIES {
+        for attempt in 0..TRIES {
             let now = self.now().await?;
             let data = &self.view.data;
             let wanted = entries(data);
@@ -459,13 +432,21 @@ impl DurableSession {
             };
             let (next, sealed, _) = self.view.seal(&fresh, &append)?;
             let at = self.view.position()?;
-            let head = next.data.head();
-            match store.append(&at, None, append.id, &sealed, &head).await {
+            let written = Written {
+                at: &at,
+                fence: None,
+                id: append.id,
+                entries: &sealed,
+                next: &next,
+            };
+            let retry_for = self.sessions.0.options.retry_for;
+            match written.persist(&*store, retry_for).await {
                 Ok(_) => {
                     self.view = next;
                     return Ok(());
                 }
                 Err(error) if error.reason == StoreReason::Conflict => {
+                    give_way(attempt, &fresh).await;
                     self.reload().await?;
                     conflict = Some(error.into());
                 }

@@ -1,78 +1,184 @@
 //! Holding a session while it is driven.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use allm_core::{CancelToken, Lease, SessionId, SessionStore, StoreReason};
-use tokio::sync::mpsc;
+use allm_core::{Lease, SessionId, SessionStore, StoreReason, Timestamp};
+use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
 /// How often a driver looks for what others appended, whatever a store hints.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// How a lease stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is ours.
+    Held,
+    /// It was not renewed in time, by the steady clock of this machine. Somebody may take over.
+    RunOut,
+    /// Somebody has taken over, or the session is gone.
+    Lost,
+}
+
+/// What is known of a lease, for all who work under it.
+#[derive(Clone)]
+pub(crate) struct Tenure {
+    standing: watch::Sender<Standing>,
+    clock: Arc<Mutex<StoreClock>>,
+}
+
+impl Tenure {
+    fn new(clock: StoreClock) -> Self {
+        Self {
+            standing: watch::Sender::new(Standing::Held),
+            clock: Arc::new(Mutex::new(clock)),
+        }
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        *self.standing.borrow() == Standing::Held
+    }
+
+    /// Ready when the session must be left.
+    pub(crate) async fn over(self) {
+        let mut standing = self.standing.subscribe();
+        let _ = standing.wait_for(|now| *now != Standing::Held).await;
+    }
+
+    /// The store has let us write, so nobody has taken over.
+    pub(crate) fn prove(&self) {
+        self.turn(Standing::Held);
+    }
+
+    fn turn(&self, to: Standing) {
+        self.standing.send_if_modified(|standing| {
+            let turns = *standing != to && *standing != Standing::Lost;
+            if turns {
+                *standing = to;
+            }
+            turns
+        });
+    }
+
+    /// The time by the store's clock.
+    pub(crate) fn now(&self) -> Timestamp {
+        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        clock.now()
+    }
+
+    fn set_clock(&self, clock: StoreClock) {
+        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = clock;
+    }
+}
+
+/// The store's clock, carried on by this machine's steady one between two looks at it.
+#[derive(Clone, Copy, Debug)]
+struct StoreClock {
+    at: Timestamp,
+    seen: Instant,
+}
+
+impl StoreClock {
+    /// A lease that was just given or renewed tells what time it is.
+    fn of(lease: &Lease) -> Self {
+        let ttl = i64::try_from(lease.ttl.as_millis()).unwrap_or(i64::MAX);
+        let at = Timestamp::from_millis(lease.expires_at.as_millis().saturating_sub(ttl));
+        Self {
+            at: at.unwrap_or(lease.expires_at),
+            seen: Instant::now(),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        let since = i64::try_from(self.seen.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let millis = self.at.as_millis().saturating_add(since);
+        Timestamp::from_millis(millis).unwrap_or(self.at)
+    }
+}
+
 /// A lease that is kept alive until it is given back.
 pub(crate) struct HeldLease {
-    lease: Lease,
+    /// `None` once it was given back.
+    lease: Option<Lease>,
     store: Arc<dyn SessionStore>,
     tasks: [AbortHandle; 2],
 }
 
 impl HeldLease {
-    /// Keeps a lease alive, and pokes the driver when others may have appended something. `lost` fires when it cannot be
-    /// kept.
+    /// Keeps a lease alive that was asked for at `asked`, and pokes the driver when others may have appended something.
     pub(crate) fn keep(
         lease: Lease,
-        ttl: Duration,
+        asked: Instant,
         store: &Arc<dyn SessionStore>,
-        lost: CancelToken,
         pokes: mpsc::Sender<()>,
-    ) -> Self {
-        let renewing = renew(lease.clone(), ttl, Arc::clone(store), lost);
+    ) -> (Self, Tenure) {
+        let tenure = Tenure::new(StoreClock::of(&lease));
+        let renewing = renew(lease.clone(), asked, Arc::clone(store), tenure.clone());
         let looking = look(lease.id.clone(), Arc::clone(store), pokes);
-        Self {
+        let held = Self {
             tasks: [
                 tokio::spawn(renewing).abort_handle(),
                 tokio::spawn(looking).abort_handle(),
             ],
-            lease,
+            lease: Some(lease),
             store: Arc::clone(store),
-        }
+        };
+        (held, tenure)
     }
 
-    /// Gives it back. A store that does not answer lets it run out instead.
-    pub(crate) async fn release(self) {
-        let (store, lease) = (Arc::clone(&self.store), self.lease.clone());
-        drop(self);
-        let _ = store.release(lease).await;
-    }
-}
-
-impl Drop for HeldLease {
-    fn drop(&mut self) {
+    fn stop(&self) {
         for task in &self.tasks {
             task.abort();
         }
     }
+
+    /// Gives it back. A store that does not answer lets it run out instead.
+    pub(crate) async fn release(mut self) {
+        self.stop();
+        if let Some(lease) = self.lease.take() {
+            let giving = self.store.release(lease);
+            let _ = tokio::time::timeout(LOOK_EVERY * 10, giving).await;
+        }
+    }
 }
 
-async fn renew(lease: Lease, ttl: Duration, store: Arc<dyn SessionStore>, lost: CancelToken) {
-    let every = ttl / 3;
-    let mut renewed = Instant::now();
-    loop {
-        sleep(every).await;
-        // By the steady clock of this machine: a store that hangs must not keep a driver going.
-        let left = ttl.saturating_sub(renewed.elapsed());
-        let asked = Instant::now();
-        match tokio::time::timeout(left, store.renew(&lease)).await {
-            Ok(Ok(_)) => renewed = asked,
-            Ok(Err(error)) if matches!(error.reason, StoreReason::Fenced | StoreReason::Gone) => {
-                return lost.cancel();
-            }
-            Ok(Err(_)) | Err(_) => {}
+impl Drop for HeldLease {
+    /// Whoever was to give it back is gone: others need not wait until it runs out.
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(lease) = self.lease.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let store = Arc::clone(&self.store);
+            runtime.spawn(async move {
+                let _ = store.release(lease).await;
+            });
         }
-        if renewed.elapsed() >= ttl {
-            return lost.cancel();
+    }
+}
+
+async fn renew(lease: Lease, asked: Instant, store: Arc<dyn SessionStore>, tenure: Tenure) {
+    let ttl = lease.ttl;
+    let mut renewed = asked;
+    loop {
+        let next = renewed + ttl / 3;
+        tokio::time::sleep_until(next.max(Instant::now() + ttl / 30)).await;
+        // By the steady clock of this machine: a store that hangs must not keep a driver going.
+        let asked = Instant::now();
+        let left = ttl.saturating_sub(renewed.elapsed()).max(ttl / 10);
+        match tokio::time::timeout(left, store.renew(&lease)).await {
+            Ok(Ok(lease)) => {
+                renewed = asked;
+                tenure.set_clock(StoreClock::of(&lease));
+                tenure.prove();
+            }
+            Ok(Err(error)) if matches!(error.reason, StoreReason::Fenced | StoreReason::Gone) => {
+                return tenure.turn(Standing::Lost);
+            }
+            Ok(Err(_)) | Err(_) if renewed.elapsed() >= ttl => tenure.turn(Standing::RunOut),
+            Ok(Err(_)) | Err(_) => {}
         }
     }
 }
@@ -83,5 +189,7 @@ async fn look(id: SessionId, store: Arc<dyn SessionStore>, pokes: mpsc::Sender<(
         if pokes.send(()).await.is_err() {
             return;
         }
+        // A store that hints without end must not be asked without end.
+        sleep(LOOK_EVERY / 50).await;
     }
 }

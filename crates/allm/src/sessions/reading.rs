@@ -104,42 +104,39 @@ impl SessionEvents {
     /// Reads what the journal has that was not read.
     async fn look(&mut self) -> Result<(), SessionError> {
         let store = Arc::clone(self.sessions.store());
-        let (mut data, link, loaded) = match self.state.take() {
-            Some((data, link)) => {
-                let from = LoadFrom::After(data.version());
-                let loaded = store.load(&self.id, from).await;
-                (
-                    data,
-                    link,
-                    loaded.map_err(super::store_journal::lost_if_gone)?,
-                )
-            }
-            None => {
-                let loaded = store.load(&self.id, LoadFrom::After(Version(0))).await?;
-                (Data::empty(self.id.clone()), Link::START, loaded)
-            }
+        // What is known stays known when the store does not answer, or when nobody waits for it any more.
+        let (mut data, link) = match &self.state {
+            Some(known) => known.clone(),
+            None => (Data::empty(self.id.clone()), Link::START),
+        };
+        let loaded = store.load(&self.id, LoadFrom::After(data.version())).await;
+        let loaded = match &self.state {
+            Some(_) => loaded.map_err(super::store_journal::lost_if_gone)?,
+            None => loaded?,
         };
         if data.uid().is_some_and(|uid| uid != loaded.head.uid) {
             return Err(SessionError::lost_ownership());
         }
         let end = loaded.verify(&link)?;
+        let mut told = Vec::new();
+        let mut after = self.after;
         if let Some(snapshot) = &loaded.snapshot {
             data = allm_core::json::from_slice(&snapshot.bytes)?;
-            if self.after < snapshot.version {
-                self.after = snapshot.version;
-                let resume_at = snapshot.version;
-                self.queue.push_back(Told::Lagged { resume_at });
+            if after < snapshot.version {
+                after = snapshot.version;
+                told.push(Told::Lagged { resume_at: after });
             }
         }
         for entry in &loaded.entries {
             let applied = data.replay(&read(entry)?)?;
-            if entry.version > self.after {
-                let version = entry.version;
-                let told = applied.events.into_iter();
-                self.queue
-                    .extend(told.map(|event| Told::Durable { version, event }));
+            let version = entry.version;
+            if version > after {
+                let events = applied.events.into_iter();
+                told.extend(events.map(|event| Told::Durable { version, event }));
             }
         }
+        self.after = after.max(data.version());
+        self.queue.extend(told);
         if self.live.is_none()
             && let Some(uid) = data.uid()
         {

@@ -127,6 +127,9 @@ impl Sessions {
             Err(error) if is_gone(&error) => return None,
             Err(error) => return recovered(Err(error)),
         };
+        if !view.data.is_runnable() {
+            return None;
+        }
         let mut taken = match self.take(&view, Takeover::IfExpired).await {
             Ok(taken) => taken,
             Err(error) if is_gone(&error) || error.reason == SessionReason::Busy => return None,
@@ -224,8 +227,9 @@ impl Sessions {
                 if deleted == limit {
                     return Ok(deleted);
                 }
-                // Nobody was told what to do with it, so it has something to do.
-                if head.runnable && self.has_input(&head.id).await? {
+                // What nobody has heard is kept. A session that is completed has nothing of the kind.
+                let may_have_input = head.status != SessionStatus::Completed;
+                if may_have_input && self.has_input(&head.id).await? {
                     continue;
                 }
                 match self.delete(&head.id, DeleteIf::Version(head.version)).await {

@@ -1,6 +1,6 @@
 //! Sessions in a store.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,10 +13,11 @@ use allm_core::{
     WriterId,
 };
 use tokio::sync::{broadcast, mpsc, watch};
+use tokio::time::Instant;
 
 use super::durable::DurableSession;
 use super::lease::HeldLease;
-use super::store_journal::{StoreClock, StoreJournal, View};
+use super::store_journal::{StoreJournal, View};
 use crate::random;
 
 /// Sessions in a store: made, found, driven and deleted. Cheap to clone.
@@ -30,6 +31,8 @@ pub(crate) struct Inner {
     pub(crate) writer: WriterId,
     pub(crate) options: SessionsOptions,
     running: Mutex<HashMap<SessionUid, broadcast::Sender<Event>>>,
+    /// The sessions whose lease this process holds or asks for.
+    held: Arc<Mutex<HashSet<SessionUid>>>,
     /// How many sessions are driven here.
     count: watch::Sender<usize>,
     pub(crate) closing: CancelToken,
@@ -173,6 +176,7 @@ impl Sessions {
             writer: WriterId::from(writer),
             options,
             running: Mutex::default(),
+            held: Arc::default(),
             count: watch::Sender::new(0),
             closing: CancelToken::new(),
             leave: CancelToken::new(),
@@ -363,23 +367,35 @@ impl Sessions {
         let options = &self.0.options;
         let store = &self.0.store;
         let (id, ttl) = (view.data.id(), options.lease_ttl);
-        let lease = store.acquire(id, &self.0.writer, ttl, takeover).await;
+        let asked = Instant::now();
+        let reserved = Reserved::new(&self.0.held, view.data.uid());
+        let mut lease = store.acquire(id, &self.0.writer, ttl, takeover).await;
+        // A lease that nobody here holds was given and the answer lost, or could not be given back.
+        if let Err(error) = &lease
+            && reserved.is_some()
+            && error
+                .held
+                .as_ref()
+                .is_some_and(|held| held.holder == self.0.writer)
+        {
+            lease = store
+                .acquire(id, &self.0.writer, ttl, Takeover::Force)
+                .await;
+        }
         let lease = lease.map_err(super::store_journal::lost_if_gone)?;
-        let lost = CancelToken::new();
+        if Some(lease.uid) != view.data.uid() {
+            let _ = store.release(lease).await;
+            return Err(SessionError::lost_ownership());
+        }
         let (poke, pokes) = mpsc::channel(1);
         let fence = lease.fence;
-        // The expiry tells the store's time.
-        let since = lease.expires_at.as_millis();
-        let ttl_millis = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
-        let now = allm_core::Timestamp::from_millis(since.saturating_sub(ttl_millis));
-        let clock = StoreClock::new(now.unwrap_or(lease.expires_at));
-        let lease = HeldLease::keep(lease, ttl, store, lost.clone(), poke);
+        let (lease, tenure) = HeldLease::keep(lease, asked, store, poke);
         let journal = StoreJournal {
             store: Arc::clone(store),
             view: view.clone(),
             fence,
             writer: self.0.writer.clone(),
-            clock,
+            tenure,
             retry_for: options.retry_for,
             snapshot_every: options.snapshot_every,
             snapshot_at: Version(0),
@@ -388,7 +404,7 @@ impl Sessions {
         Ok(Taken {
             lease,
             journal,
-            lost,
+            _reserved: reserved,
         })
     }
 
@@ -412,7 +428,35 @@ const LIVE_EVENTS: usize = 1024;
 pub(crate) struct Taken {
     pub(crate) lease: HeldLease,
     pub(crate) journal: StoreJournal,
-    pub(crate) lost: CancelToken,
+    _reserved: Option<Reserved>,
+}
+
+/// That this process holds the lease of a session, or asks for it.
+struct Reserved {
+    held: Arc<Mutex<HashSet<SessionUid>>>,
+    uid: SessionUid,
+}
+
+impl Reserved {
+    /// `None` when somebody else in this process does.
+    fn new(held: &Arc<Mutex<HashSet<SessionUid>>>, uid: Option<SessionUid>) -> Option<Self> {
+        let uid = uid?;
+        let is_first = held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(uid);
+        is_first.then(|| Self {
+            held: Arc::clone(held),
+            uid,
+        })
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.remove(&self.uid);
+    }
 }
 
 /// That a session is driven here.

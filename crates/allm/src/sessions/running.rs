@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use allm_core::session::{EntryBody, LateOutcome, Operation};
-use allm_core::{
-    BoxFuture, CancelToken, ChatResult, Event, SessionError, SessionReason, Takeover, Version,
-};
+use allm_core::session::Operation;
+use allm_core::{BoxFuture, CancelToken, ChatResult, Event, SessionError, SessionReason, Takeover};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::call::Target;
@@ -16,20 +14,6 @@ use super::journal::Journal as _;
 use super::registry::{Noted, Sessions, Taken};
 use super::store_journal::View;
 use crate::engine::Engine;
-
-/// What calls came to, as evidence.
-pub(crate) fn late_outcomes(bodies: &[EntryBody]) -> Vec<EntryBody> {
-    let late = bodies.iter().filter_map(|body| match body {
-        EntryBody::ToolOutcome(entry) => Some(EntryBody::LateOutcome(LateOutcome {
-            call: entry.call,
-            attempt: entry.attempt,
-            outcome: entry.outcome,
-            content: entry.content.clone(),
-        })),
-        _ => None,
-    });
-    late.collect()
-}
 
 /// The events of a driver for whoever began the run and for everyone else who listens in this process.
 pub(crate) struct Broadcast {
@@ -69,6 +53,7 @@ pub(crate) async fn drive_taken(
         to_caller,
         live: noted.live.clone(),
     };
+    let tenure = Some(taken.journal.tenure.clone());
     let drive = Drive {
         journal: &mut taken.journal,
         sink: &mut sink,
@@ -78,7 +63,7 @@ pub(crate) async fn drive_taken(
             cancel,
             closing: sessions.0.closing.clone(),
             leave: sessions.0.leave.clone(),
-            lost: taken.lost.clone(),
+            tenure,
         },
     };
     let result = drive.run().await;
@@ -87,7 +72,7 @@ pub(crate) async fn drive_taken(
     {
         let mut late = DurableSession::new(sessions.clone(), taken.journal.view.clone());
         late.keep_evidence(&error.unsaved).await;
-    } else {
+    } else if result.is_ok() {
         taken.journal.snapshot().await;
     }
     taken.lease.release().await;
@@ -112,35 +97,12 @@ impl<'a> Target<'a> for &'a mut DurableSession {
             let options = &session.sessions().0.options;
             orders.max_recoveries = options.max_recoveries;
             orders.call_slack = options.call_slack;
-            let mut taken = session
-                .sessions()
-                .take(session.view(), Takeover::IfExpired)
-                .await?;
-            let seen = session.view().data.version();
-            if let Err(error) = session.catch_up(&mut taken, orders.op, seen).await {
-                taken.lease.release().await;
-                return Err(error);
-            }
-            let uid = session
-                .view()
-                .data
-                .uid()
-                .ok_or_else(SessionError::lost_ownership)?;
-            let noted = session.sessions().note(uid);
             let (to_caller, mut events) = mpsc::unbounded_channel();
             let (finish, finished) = oneshot::channel();
-            let sessions = session.sessions().clone();
-            // The run does not depend on whoever began it.
+            let (sessions, view) = (session.sessions().clone(), session.view().clone());
+            // The run does not depend on whoever began it, from the first step on.
             tokio::spawn(async move {
-                let driven = drive_taken(
-                    sessions,
-                    taken,
-                    engine,
-                    orders,
-                    cancel,
-                    Some(to_caller),
-                    noted,
-                );
+                let driven = take_and_drive(sessions, view, engine, orders, cancel, to_caller);
                 let _ = finish.send(driven.await);
             });
             while let Some(event) = events.recv().await {
@@ -162,17 +124,42 @@ impl<'a> Target<'a> for &'a mut DurableSession {
     }
 }
 
-impl DurableSession {
+/// Takes a session and does what is asked of it.
+async fn take_and_drive(
+    sessions: Sessions,
+    view: View,
+    engine: Engine,
+    orders: Orders,
+    cancel: Option<CancelToken>,
+    to_caller: mpsc::UnboundedSender<Event>,
+) -> Finished {
+    let refused = |view, error| Finished {
+        result: Err(error),
+        view,
+    };
+    let mut taken = match sessions.take(&view, Takeover::IfExpired).await {
+        Ok(taken) => taken,
+        Err(error) => return refused(view, error),
+    };
+    if let Err(error) = taken.catch_up(orders.op).await {
+        taken.lease.release().await;
+        return refused(view, error);
+    }
+    let Some(uid) = view.data.uid() else {
+        return refused(view, SessionError::lost_ownership());
+    };
+    let noted = sessions.note(uid);
+    let listener = Some(to_caller);
+    drive_taken(sessions, taken, engine, orders, cancel, listener, noted).await
+}
+
+impl Taken {
     /// Takes in what others did since this view. Who replies must have seen what is replied to.
-    async fn catch_up(
-        &mut self,
-        taken: &mut Taken,
-        op: Operation,
-        seen: Version,
-    ) -> Result<(), SessionError> {
-        let store = Arc::clone(&taken.journal.store);
-        taken.journal.view.refresh(&*store).await?;
-        let found = taken.journal.session().version();
+    async fn catch_up(&mut self, op: Operation) -> Result<(), SessionError> {
+        let seen = self.journal.session().version();
+        let store = Arc::clone(&self.journal.store);
+        self.journal.view.refresh(&*store).await?;
+        let found = self.journal.session().version();
         if op == Operation::Reply && found != seen {
             return Err(SessionError::conflict(seen, found));
         }

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use allm_core::session::{Append, Applied, EntryBody, JournalEntry, Session as Data, read};
 use allm_core::{
-    AppendId, Entry, Fence, InputId, Link, LoadFrom, Loaded, Position, Response, SessionError,
-    SessionStore, StoreError, StoreReason, Timestamp, Version, WriterId,
+    AppendId, Entry, EntryClass, Fence, InputId, Link, LoadFrom, Loaded, Position, Response,
+    SessionError, SessionStore, StoreError, StoreReason, Timestamp, Version, WriterId,
 };
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::journal::{Appended, Journal, extend};
+use super::lease::Tenure;
 use crate::random;
 
 /// A session as it stands in a store, and where its chain stands.
@@ -21,6 +22,14 @@ pub(crate) struct View {
     pub(crate) data: Data,
     pub(crate) link: Link,
     pub(crate) last_writer: Option<WriterId>,
+}
+
+/// What a look at the store brought.
+#[derive(Debug, Default)]
+pub(crate) struct Refreshed {
+    pub(crate) applied: Applied,
+    /// Whether somebody has driven the session since.
+    pub(crate) is_driven: bool,
 }
 
 impl View {
@@ -67,7 +76,7 @@ impl View {
     pub(crate) async fn refresh(
         &mut self,
         store: &dyn SessionStore,
-    ) -> Result<Applied, SessionError> {
+    ) -> Result<Refreshed, SessionError> {
         let version = self.data.version();
         let loaded = store
             .load(self.data.id(), LoadFrom::After(version))
@@ -76,21 +85,27 @@ impl View {
         if Some(loaded.head.uid) != self.data.uid() {
             return Err(SessionError::lost_ownership());
         }
-        let mut all = Applied::default();
+        let mut all = Refreshed::default();
         if let Some(snapshot) = &loaded.snapshot {
             if snapshot.version <= version {
                 return Ok(all);
             }
             // Entries that this view lacks were trimmed: it begins anew.
             *self = Self::of(&loaded)?;
+            all.is_driven = true;
             return Ok(all);
         }
         let link = loaded.verify(&self.link)?;
+        let mut next = self.data.clone();
+        let mut last_writer = self.last_writer.clone();
         for entry in &loaded.entries {
+            all.is_driven |= entry.class == EntryClass::Progress;
             let entry: JournalEntry = read(entry)?;
-            extend(&mut all, self.data.replay(&entry)?);
-            self.last_writer = Some(entry.writer);
+            extend(&mut all.applied, next.replay(&entry)?);
+            last_writer = Some(entry.writer);
         }
+        self.data = next;
+        self.last_writer = last_writer;
         self.link = link;
         Ok(all)
     }
@@ -131,35 +146,13 @@ pub(crate) fn lost_if_gone(error: StoreError) -> SessionError {
     }
 }
 
-/// The store's clock, carried on by this machine's steady one between two looks at it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct StoreClock {
-    at: Timestamp,
-    seen: Instant,
-}
-
-impl StoreClock {
-    pub(crate) fn new(at: Timestamp) -> Self {
-        Self {
-            at,
-            seen: Instant::now(),
-        }
-    }
-
-    pub(crate) fn now(&self) -> Timestamp {
-        let since = i64::try_from(self.seen.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let millis = self.at.as_millis().saturating_add(since);
-        Timestamp::from_millis(millis).unwrap_or(self.at)
-    }
-}
-
 /// How a driver writes.
 pub(crate) struct StoreJournal {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) view: View,
     pub(crate) fence: Fence,
     pub(crate) writer: WriterId,
-    pub(crate) clock: StoreClock,
+    pub(crate) tenure: Tenure,
     /// How long a store that does not answer is asked again.
     pub(crate) retry_for: Duration,
     /// After how many entries a snapshot is written.
@@ -168,6 +161,8 @@ pub(crate) struct StoreJournal {
     pub(crate) pokes: mpsc::Receiver<()>,
 }
 
+/// How long a store may take to answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// The first and the longest wait before a store is asked again.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
@@ -176,7 +171,7 @@ impl StoreJournal {
         Append {
             id: AppendId::from_bytes(random::bytes()),
             writer: self.writer.clone(),
-            at: self.clock.now(),
+            at: self.tenure.now(),
             input_id,
         }
     }
@@ -189,31 +184,53 @@ impl StoreJournal {
         }
         let link = self.view.link;
         if let Ok(snapshot) = self.view.data.snapshot(&link)
-            && self.store.put_snapshot(&at, snapshot).await.is_ok()
+            && let Ok(Ok(())) = timeout(ANSWER_LIMIT, self.store.put_snapshot(&at, snapshot)).await
         {
             self.snapshot_at = at.version;
         }
     }
 
-    /// Asks a store again that does not answer. What was asked has an id, so asking twice is not doing twice.
-    async fn persist(
+    /// Takes in what others have appended. Only one may drive the session, so who finds that another has is not the one.
+    async fn catch_up(&mut self) -> Result<Applied, SessionError> {
+        let Refreshed { applied, is_driven } = self.view.refresh(&*self.store).await?;
+        if is_driven {
+            return Err(SessionError::lost_ownership());
+        }
+        Ok(applied)
+    }
+}
+
+/// An append on its way to a store.
+pub(crate) struct Written<'a> {
+    pub(crate) at: &'a Position,
+    pub(crate) fence: Option<Fence>,
+    pub(crate) id: AppendId,
+    pub(crate) entries: &'a [Entry],
+    pub(crate) next: &'a View,
+}
+
+impl Written<'_> {
+    /// Asks a store again that does not answer. What is asked has an id, so asking twice is not doing twice.
+    pub(crate) async fn persist(
         &self,
-        at: &Position,
-        append: &Append,
-        entries: &[Entry],
-        next: &View,
+        store: &dyn SessionStore,
+        retry_for: Duration,
     ) -> Result<Version, StoreError> {
-        let head = next.data.head();
+        let head = self.next.data.head();
         let started = Instant::now();
         let mut wait = BACKOFF.0;
         loop {
-            let asked = self
-                .store
-                .append(at, Some(self.fence), append.id, entries, &head)
-                .await;
+            let asked = store.append(self.at, self.fence, self.id, self.entries, &head);
+            let asked = match timeout(ANSWER_LIMIT, asked).await {
+                Ok(answered) => answered,
+                Err(_) => Err(StoreError::new(
+                    StoreReason::Unavailable,
+                    "the store does not answer",
+                )),
+            };
             match asked {
-                Err(error) if error.is_retryable() && started.elapsed() < self.retry_for => {
-                    let left = self.retry_for.saturating_sub(started.elapsed());
+                Err(error) if error.is_retryable() && started.elapsed() < retry_for => {
+                    let left = retry_for.saturating_sub(started.elapsed());
                     sleep(wait.min(left)).await;
                     wait = wait.saturating_mul(2).min(BACKOFF.1);
                 }
@@ -248,8 +265,16 @@ impl Journal for StoreJournal {
                 Err(error) => return Err(error),
             };
             let at = self.view.position()?;
-            match self.persist(&at, &append, &entries, &next).await {
+            let written = Written {
+                at: &at,
+                fence: Some(self.fence),
+                id: append.id,
+                entries: &entries,
+                next: &next,
+            };
+            match written.persist(&*self.store, self.retry_for).await {
                 Ok(_) => {
+                    self.tenure.prove();
                     self.view = next;
                     extend(&mut all, applied);
                     let version = self.view.data.version();
@@ -263,7 +288,7 @@ impl Journal for StoreJournal {
                 }
                 Err(error) if error.reason == StoreReason::Conflict => {
                     met_others = true;
-                    let seen = self.view.refresh(&*self.store).await;
+                    let seen = self.catch_up().await;
                     extend(
                         &mut all,
                         seen.map_err(|error| error.unsaved(bodies.clone()))?,
@@ -275,7 +300,7 @@ impl Journal for StoreJournal {
     }
 
     async fn now(&mut self) -> Result<Timestamp, SessionError> {
-        Ok(self.clock.now())
+        Ok(self.tenure.now())
     }
 
     fn poll_poked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -287,7 +312,8 @@ impl Journal for StoreJournal {
     }
 
     async fn refresh(&mut self) -> Result<Applied, SessionError> {
-        match self.view.refresh(&*self.store).await {
+        let looked = timeout(ANSWER_LIMIT, self.catch_up()).await;
+        match looked.unwrap_or_else(|_| Ok(Applied::default())) {
             // A store that does not answer is met at the next append.
             Err(error)
                 if error

@@ -1,5 +1,7 @@
 //! Tool calls of a session: planned, intended, run, closed.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +15,8 @@ use allm_core::{
     ApprovalId, Effect, FailureReason, SessionError, Timestamp, Tool, ToolCall, encode,
     idempotency_key,
 };
+use futures_core::Stream;
+use tokio::time::timeout;
 
 use super::Driver;
 use crate::random;
@@ -22,6 +26,9 @@ use crate::tools::{BatchItem, BatchRun, Planned};
 
 /// How long a person has to agree to a call, if nobody says otherwise.
 const APPROVAL_EXPIRY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long calls are heard out when the session was lost.
+const HEARD_OUT: Duration = Duration::from_secs(5);
 
 impl<J: Journal, S: Sink> Driver<'_, J, S> {
     /// Decides about every call of the answer.
@@ -91,7 +98,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         let fresh: Vec<u32> = calls
             .iter()
             .map(|call| call.index)
-            .filter(|index| !self.begun.contains(index))
+            .filter(|index| !self.begun.contains_key(index))
             .collect();
         if fresh.is_empty() {
             return Ok(());
@@ -114,7 +121,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
                 FirstStep::Close(entry) => bodies.push(EntryBody::ToolOutcome(entry)),
                 FirstStep::Probe => {
                     self.begin_probe(key, &call, now);
-                    self.begun.insert(index);
+                    self.begun.insert(index, call.attempts);
                 }
                 FirstStep::AskAgain(plan) => {
                     bodies.push(EntryBody::CallsPlanned(CallsPlanned {
@@ -149,8 +156,16 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         if self.session().run().is_none() {
             return;
         }
-        self.begun.extend(calls.iter().map(|call| call.index));
         let turn = self.session().turn();
+        for CallToRun { index, .. } in &calls {
+            let key = CallKey {
+                turn,
+                index: *index,
+            };
+            let call = self.session().open_turn().and_then(|turn| turn.get(key));
+            let attempt = call.map_or(1, |call| call.attempts.max(1));
+            self.begun.insert(*index, attempt);
+        }
         let (tools, settings) = (self.planner.tools.clone(), Arc::clone(&self.planner.runner));
         let batch = self
             .spans
@@ -304,7 +319,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         let open = self.session().open_turn();
         let idle = calls
             .iter()
-            .filter(|call| !self.begun.contains(&call.index) || probed.contains(&call.index));
+            .filter(|call| !self.begun.contains_key(&call.index) || probed.contains(&call.index));
         let bodies: Vec<EntryBody> = idle
             .filter_map(|call| {
                 let key = CallKey {
@@ -323,6 +338,31 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             self.append(bodies).await?;
         }
         Ok(())
+    }
+
+    /// What calls still come to when the session was lost: they are told to stop, and heard out for a short while.
+    pub(super) async fn late_outcomes(&mut self) -> Vec<EntryBody> {
+        self.own.cancel();
+        let turn = self.begun_turn;
+        let mut late = Vec::new();
+        let mut batches = std::mem::take(&mut self.batches);
+        let heard = async {
+            for batch in &mut batches {
+                while let Some(item) = poll_fn(|cx| Pin::new(&mut *batch).poll_next(cx)).await {
+                    if let BatchItem::Done { index, outcome, .. } = item
+                        && outcome != ToolOutcome::NotStarted
+                    {
+                        let attempt = self.begun.get(&index).copied().unwrap_or(1);
+                        let key = CallKey { turn, index };
+                        let source = OutcomeSource::Handler;
+                        let entry = ToolOutcomeEntry::new(key, attempt, outcome, source);
+                        late.push(EntryBody::ToolOutcome(Box::new(entry)));
+                    }
+                }
+            }
+        };
+        let _ = timeout(HEARD_OUT, heard).await;
+        late
     }
 
     pub(super) async fn take_item(&mut self, item: BatchItem) -> Result<(), SessionError> {

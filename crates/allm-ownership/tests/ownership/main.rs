@@ -1,0 +1,22 @@
+//! Sessions with several drivers, and stores that fail: by the numbers of `docs/contract/sessions.md`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    unused_must_use,
+    reason = "these are tests"
+)]
+
+mod clocks;
+mod databases;
+mod failures;
+mod inputs;
+mod interleavings;
+mod owners;
+mod reading;
+mod retention;
+mod stopping;
+mod support;

@@ -1,0 +1,269 @@
+//! O: what is kept, what is deleted, and what is never written.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use allm::session::Delivery;
+use allm::{
+    ApiKey, DeleteIf, Engine, Fake, RetentionPolicy, Script, SessionId, SessionReason,
+    SessionStatus, StoreReason, Timestamp, Version,
+};
+use allm_store::{Clock, MemoryStore};
+use serde_json::{Value, json};
+
+use crate::owners::{held, tool};
+use crate::support::journal::Journal;
+use crate::support::stores::{Store, all, memory, sessions};
+use crate::support::world::{ALL, ONCE, World, model};
+
+/// S169
+#[tokio::test(flavor = "multi_thread")]
+async fn s169_a_deleted_session_is_not_read_and_not_written() {
+    for ground in all().await {
+        let engine = World::default().engine("a", None, &model(&[]));
+        let engine = engine.build().expect("an engine");
+        let here = sessions(ground.machine(0));
+        let mut session = here.create("s").await.expect("created");
+        session.reply(&engine, "Go").await.expect("done");
+        let version = session.version();
+        let id = session.id().clone();
+        let wrong = here
+            .delete(&id, DeleteIf::Version(Version(1)))
+            .await
+            .unwrap_err();
+        // S170
+        assert_eq!(wrong.reason, SessionReason::Conflict, "{}", ground.name);
+        here.delete(&id, DeleteIf::Version(version))
+            .await
+            .expect("deleted");
+        let there = sessions(ground.machine(1));
+        let error = there.open("s").await.unwrap_err();
+        let reason = error.store.expect("a store's answer").reason;
+        assert_eq!(reason, StoreReason::NotFound, "{}", ground.name);
+        let late = session.send("late", Delivery::NextTurn).await.unwrap_err();
+        let reason = late.store.expect("a store's answer").reason;
+        assert_eq!(reason, StoreReason::Gone, "{}", ground.name);
+    }
+}
+
+/// S170
+#[tokio::test(flavor = "multi_thread")]
+async fn s170_a_forced_deletion_stops_the_driver() {
+    for ground in all().await {
+        let held = held(&ground, Vec::new()).await;
+        let there = sessions(ground.machine(1));
+        let id = SessionId::new("s").expect("an id");
+        let error = there.delete(&id, DeleteIf::Any).await.unwrap_err();
+        assert_eq!(error.reason, SessionReason::Busy, "{}", ground.name);
+        assert!(error.held.is_some());
+        there.delete(&id, DeleteIf::Force).await.expect("deleted");
+        held.gates.open_all();
+        let (end, _) = held.run.await.expect("no panic");
+        assert_eq!(end, Err(SessionReason::LostOwnership), "{}", ground.name);
+        held.fake.assert_calls(1);
+        assert_eq!(held.world.effects(ONCE).max(1), 1);
+    }
+}
+
+/// Sessions of every status, with and without input that nobody has heard.
+async fn sessions_of_all_kinds(store: &Store) -> allm::Sessions {
+    let here = sessions(store);
+    let engine = |script: Script| {
+        let fake = Fake::new().reply(script);
+        let ask = tool("ask").handler(|_: Value| async { allm::ToolReply::ask("Sure?") });
+        Engine::builder()
+            .provider(fake)
+            .model("fake:any")
+            .tools([ask, tool("manual").manual()])
+            .build()
+            .expect("an engine")
+    };
+    for input in [false, true] {
+        for kind in ["new", "completed", "error", "user", "tools"] {
+            let mut session = here
+                .create(format!("{kind}-{input}"))
+                .await
+                .expect("created");
+            let script = match kind {
+                "new" => None,
+                "completed" => Some(Script::new().text("done")),
+                "error" => Some(Script::new().fail(allm::AdapterReason::InvalidRequest)),
+                "user" => Some(Script::new().call("ask", json!({}))),
+                _ => Some(Script::new().call("manual", json!({}))),
+            };
+            if let Some(script) = script {
+                let _ = session.reply(&engine(script), "Go").await;
+            }
+            if input {
+                session
+                    .send("unheard", Delivery::NextTurn)
+                    .await
+                    .expect("sent");
+            }
+        }
+    }
+    // One that was left in progress.
+    let leaving = sessions(store);
+    let mut session = leaving.create("progress").await.expect("created");
+    let engine = engine(Script::new().hang());
+    let run = tokio::spawn(async move { session.reply(&engine, "Go").await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    leaving.shutdown(Duration::ZERO).await;
+    let _ = run.await;
+    here
+}
+
+async fn ids(here: &allm::Sessions) -> BTreeSet<String> {
+    let everything = allm::SessionFilter::new();
+    let listed = here.list(&everything, allm::PageRequest::default()).await;
+    let heads = listed.expect("listed").items;
+    heads
+        .iter()
+        .map(|head| head.id.as_str().to_owned())
+        .collect()
+}
+
+/// S171
+#[tokio::test(start_paused = true)]
+async fn s171_a_sweep_deletes_what_the_policy_says() {
+    let statuses = [
+        SessionStatus::Idle,
+        SessionStatus::Completed,
+        SessionStatus::Error,
+        SessionStatus::AwaitingUser,
+        SessionStatus::AwaitingTools,
+        SessionStatus::InProgress,
+    ];
+    // Every set of statuses.
+    for set in 0_u32..1 << statuses.len() {
+        let clock = Clock::manual(Timestamp::from_millis(1_000_000).unwrap());
+        let store: Store = Arc::new(MemoryStore::with_clock(clock.clone()));
+        let here = sessions_of_all_kinds(&store).await;
+        let named = statuses.iter().enumerate();
+        let named: BTreeSet<SessionStatus> = named
+            .filter(|(place, _)| set & (1 << place) != 0)
+            .map(|(_, status)| *status)
+            .collect();
+        let hour = Duration::from_secs(3600);
+        let policy = RetentionPolicy::unused_for(hour).statuses(named.clone());
+        let before = ids(&here).await;
+        assert_eq!(
+            here.sweep(&policy, 100).await.expect("swept"),
+            0,
+            "too young"
+        );
+        clock.advance(hour * 2);
+        let mut stay = BTreeSet::new();
+        for id in &before {
+            let session = Journal::read(&store, id).await.session;
+            if !named.contains(&session.status()) || !session.inbox().is_empty() {
+                stay.insert(id.clone());
+            }
+        }
+        let goes = before.len() - stay.len();
+        if goes > 1 {
+            assert_eq!(here.sweep(&policy, 1).await.expect("swept"), 1);
+            assert_eq!(ids(&here).await.len(), before.len() - 1);
+        }
+        here.sweep(&policy, 100).await.expect("swept");
+        assert_eq!(ids(&here).await, stay, "{named:?}");
+    }
+}
+
+/// S171: one that is driven stays, whatever the policy says.
+#[tokio::test(flavor = "multi_thread")]
+async fn s171_a_sweep_leaves_what_is_driven() {
+    for ground in all().await {
+        let held = held(&ground, Vec::new()).await;
+        let there = sessions(ground.machine(1));
+        let policy = RetentionPolicy::unused_for(Duration::ZERO);
+        let policy = policy.statuses([SessionStatus::InProgress, SessionStatus::Idle]);
+        assert_eq!(there.sweep(&policy, 100).await.expect("swept"), 0);
+        held.gates.open_all();
+        assert_eq!(
+            held.run.await.expect("no panic").0,
+            Ok(()),
+            "{}",
+            ground.name
+        );
+    }
+}
+
+/// S172
+#[tokio::test(flavor = "multi_thread")]
+async fn s172_trimming() {
+    for ground in all().await {
+        let calls = Script::new().call("manual", json!({}));
+        let fake = Fake::new().reply("one").reply(calls).reply("two");
+        let engine = World::default().engine("a", None, &fake);
+        let engine = engine.tool(tool("manual").manual()).build().unwrap();
+        let here = sessions(ground.machine(0));
+        let mut session = here.create("s").await.expect("created");
+        // Before any snapshot is there.
+        let error = session.trim(Version(2)).await.unwrap_err();
+        let reason = error.store.expect("a store's answer").reason;
+        assert_eq!(reason, StoreReason::Refused, "{}", ground.name);
+        session.reply(&engine, "Go").await.expect("done");
+        let settled = session.version();
+        session.reply(&engine, "On").await.expect("it waits");
+        // Into the open turn.
+        let error = session.trim(session.version()).await.unwrap_err();
+        let reason = error.store.expect("a store's answer").reason;
+        assert_eq!(reason, StoreReason::Refused, "{}", ground.name);
+        session.trim(settled.next()).await.expect("trimmed");
+        let mut other = sessions(ground.machine(1)).open("s").await.expect("opened");
+        assert_eq!(*other, *session, "{}", ground.name);
+        let wait = other.waits()[0].call;
+        other.submit_tool_result(wait, "r").await.expect("taken");
+        other.resume(&engine).await.expect("done");
+        session.reload().await.expect("read");
+        assert_eq!(*other, *session, "{}", ground.name);
+        assert_eq!(session.status(), SessionStatus::Completed);
+    }
+}
+
+/// S173
+#[tokio::test(flavor = "multi_thread")]
+async fn s173_a_key_is_stored_nowhere() {
+    let secret = "sk-very-secret-0123456789";
+    let ground = memory();
+    let here = sessions(ground.machine(0));
+    for (failing, call_has_key) in [(false, false), (false, true), (true, false), (true, true)] {
+        let id = format!("s-{failing}-{call_has_key}");
+        let fake = if failing {
+            let text = format!("bad key {secret}");
+            let error =
+                allm::AdapterError::new("fake", allm::AdapterReason::AuthenticationFailed, text);
+            Fake::new().reply(Script::new().fail_with(error))
+        } else {
+            model(&ALL[..2])
+        };
+        let fake = fake.with_key_use(allm::KeyUse::Required);
+        let engine = World::default().engine("a", None, &fake);
+        let key = ApiKey::new(secret).expect("a key").expect("not empty");
+        let engine = engine.key_source(key.clone()).build().expect("an engine");
+        let mut session = here.create(id.clone()).await.expect("created");
+        let mut call = session.reply(&engine, "Go");
+        if call_has_key {
+            call = call.api_key(key);
+        }
+        let shown = format!("{call:?} {engine:?}");
+        let end = call.await;
+        let shown = format!("{shown} {end:?} {session:?}");
+        assert!(!shown.contains(secret), "{shown}");
+        let id = SessionId::new(id).expect("an id");
+        for from in [allm::LoadFrom::Snapshot, allm::LoadFrom::After(Version(0))] {
+            let loaded = ground.machine(0).load(&id, from).await.expect("there");
+            let mut bytes = format!("{:?}", loaded.head).into_bytes();
+            for entry in &loaded.entries {
+                bytes.extend_from_slice(&entry.bytes);
+            }
+            if let Some(snapshot) = &loaded.snapshot {
+                bytes.extend_from_slice(&snapshot.bytes);
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What the tests share.
+
+pub(crate) mod explore;
+pub(crate) mod faults;
+pub(crate) mod gates;
+pub(crate) mod journal;
+pub(crate) mod stores;
+pub(crate) mod world;
+pub(crate) mod wrapped;
