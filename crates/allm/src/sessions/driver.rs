@@ -13,12 +13,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use allm_core::run::{Command, DeadlineScope, HaltAnswer, RunEnd, Stop};
-use allm_core::session::{
-    Applied, Delivery, EntryBody, Halted, ModelEnd, ModelFailed, Session as Data, WentOn,
-};
+use allm_core::session::{Applied, Delivery, EntryBody, Halted, ModelEnd, Session as Data, WentOn};
 use allm_core::{
-    BoxFuture, CancelToken, Cancelled, ChatResult, Error, Event, Failure, HaltReason, Response,
-    SessionError, SessionReason, StreamError, StreamReason,
+    BoxFuture, CancelToken, Cancelled, ChatResult, Error, Event, HaltReason, SessionError,
+    SessionReason,
 };
 use futures_core::Stream;
 use tokio::time::{Sleep, sleep};
@@ -427,60 +425,6 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
             self.end_model(ModelEnd::Interrupted).await?;
         }
         Ok(())
-    }
-
-    /// Ends the model call, if one is going on, and writes down what had come.
-    async fn end_model(&mut self, end: ModelEnd) -> Result<(), SessionError> {
-        let stop = self.stop();
-        let partial = match self.model.take() {
-            Some(mut model) if model.is_whole() && end == ModelEnd::Stopped => {
-                // The machine judges a whole answer by what is in it.
-                model.end_reading();
-                self.model = Some(model);
-                return self.finish_reading().await;
-            }
-            Some(mut model) => model.stop(stop.unwrap_or(Stop::Cancelled)),
-            None => None,
-        };
-        let message = match stop {
-            Some(Stop::Deadline(_)) => "a deadline of the run passed",
-            _ if end == ModelEnd::Interrupted => "the answer was broken off",
-            _ => "the run was cancelled",
-        };
-        let reason = match stop {
-            Some(Stop::Deadline(_)) => StreamReason::Timeout,
-            _ => StreamReason::Cancelled,
-        };
-        let error = Failure::from(Error::from(StreamError::new(reason, message)));
-        let body = self.model_failed(end, error, partial);
-        self.append(vec![body]).await?;
-        Ok(())
-    }
-
-    async fn finish_reading(&mut self) -> Result<(), SessionError> {
-        let step = poll_fn(|cx| match &mut self.model {
-            Some(model) => model.poll_step(cx).map(Some),
-            None => Poll::Ready(None),
-        });
-        match step.await {
-            Some(step) => self.take_model(step).await,
-            None => Ok(()),
-        }
-    }
-
-    fn model_failed(&self, end: ModelEnd, error: Failure, partial: Option<Response>) -> EntryBody {
-        let session = self.session();
-        EntryBody::ModelFailed(Box::new(ModelFailed {
-            turn: session.turn().saturating_add(1),
-            attempt: session.run().map_or(1, |state| state.attempt),
-            end,
-            error,
-            usage: partial
-                .as_ref()
-                .map(|partial| partial.usage.clone())
-                .unwrap_or_default(),
-            partial,
-        }))
     }
 }
 
