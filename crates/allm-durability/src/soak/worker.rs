@@ -210,7 +210,7 @@ impl Worker {
     fn engine(&self) -> Engine {
         let round = |wanted: u64| {
             move |request: &Request| {
-                let last = request.messages.iter().last();
+                let last = request.messages.last();
                 let number = last
                     .filter(|message| message.role == Role::User)
                     .and_then(|message| message.text().strip_prefix('m')?.parse::<u64>().ok());

@@ -383,7 +383,7 @@ async fn s143_approving_after_the_turn_is_over_runs_nothing() {
         talk.resume(&engine).await.unwrap();
         let version = talk.version();
         let again = talk.approve(&approval).await;
-        assert_eq!(again.unwrap_err().reason, SessionReason::UnknownCall);
+        assert_eq!(again.unwrap_err().reason, SessionReason::ApprovalMismatch);
         assert_eq!((talk.version(), world.count("act")), (version, 1));
     })
     .await;

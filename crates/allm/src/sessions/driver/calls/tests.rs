@@ -19,7 +19,7 @@ async fn approved() -> (Session, Engine) {
     let script = Script::new().call("act", json!({"x": 1}));
     let engine = engine(&Fake::new().reply(script).always(Script::new().hang()));
     let mut session = Session::new("s").unwrap();
-    session.reply(&engine, "Go").await.unwrap();
+    let _ = session.reply(&engine, "Go").await.unwrap();
     let approval = session.approvals().remove(0);
     session.approve(&approval).unwrap();
     (session, engine)
