@@ -23,6 +23,7 @@ async fn stage(kind: Kind, scenario: &str) -> Option<Arc<Stage>> {
     Some(Arc::new(stage))
 }
 
+/// S80 to S82, S84 to S90, S98, S100, S154: checked by the world, by what every journal must hold, and by the end.
 async fn everywhere(kind: Kind, scenario: &str) {
     let Some(stage) = stage(kind, scenario).await else {
         return;
@@ -44,7 +45,6 @@ macro_rules! everywhere {
         mod $module {
             use super::*;
             $(
-                /// S80 to S82, S84, S86 to S90, S98, S100, S154
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $scenario() {
                     everywhere(Kind::$kind, stringify!($scenario)).await;
@@ -76,7 +76,7 @@ async fn s83_two_deaths_postgres() {
     }
 }
 
-/// S124, S133: whoever takes over waits until the lease of the dead has run out.
+/// Whoever takes over waits until the lease of the dead has run out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s80_a_lease_that_is_waited_for() {
     for kind in [Kind::Sqlite, Kind::Postgres] {

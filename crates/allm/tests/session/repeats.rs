@@ -15,7 +15,7 @@ async fn s32_a_reply_that_is_given_again_is_not_a_second_one() {
     let engine = engine(&fake, vec![]);
     let mut session = sessions.create("s").await.unwrap();
     let id = || InputId::new("one").unwrap();
-    session.reply(&engine, "Hi").input_id(id()).await.unwrap();
+    drop(session.reply(&engine, "Hi").input_id(id()).await.unwrap());
     let error = session.reply(&engine, "Hi").input_id(id()).await;
     assert_eq!(error.unwrap_err().reason, SessionReason::NothingToResume);
     assert_eq!(session.thread().len(), 2);
@@ -33,7 +33,7 @@ async fn s32_results_that_are_given_again_together() {
         .call_with_id("b", "manual", json!({}));
     let engine = engine(&Fake::new().reply(script), vec![tool()]);
     let mut session = sessions.create("s").await.unwrap();
-    session.reply(&engine, "Go").await.unwrap();
+    drop(session.reply(&engine, "Go").await.unwrap());
     let calls: Vec<_> = session.waits().into_iter().map(|wait| wait.call).collect();
     let mut version = None;
     for _ in 0..2 {
