@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use allm_core::session::{CallState, EntryBody, EntryFacts, RunFailed, Session as Data, TurnCall};
-use allm_core::{ApprovalRule, SessionStatus, Tool, ToolCall};
+use allm_core::{ApprovalRule, HaltReason, SessionStatus, Tool, ToolCall};
 use serde_json::json;
 
 use super::is_as_approved;
@@ -19,7 +19,8 @@ async fn approved() -> (Session, Engine) {
     let script = Script::new().call("act", json!({"x": 1}));
     let engine = engine(&Fake::new().reply(script).always(Script::new().hang()));
     let mut session = Session::new("s").unwrap();
-    let _ = session.reply(&engine, "Go").await.unwrap();
+    let result = session.reply(&engine, "Go").await.unwrap();
+    assert_eq!(result.halted_reason, HaltReason::ManualToolCalls);
     let approval = session.approvals().remove(0);
     session.approve(&approval).unwrap();
     (session, engine)
