@@ -1,11 +1,11 @@
 //! What a journal says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use allm::session::{
     CallKey, EntryBody, Outcome, OutcomeSource, Session, ToolIntent, WaitKind, read,
 };
-use allm::{Loaded, SessionStatus, Timestamp};
+use allm::{Loaded, SessionStatus, Timestamp, WriterId};
 use serde_json::{Value, json};
 
 /// What a journal says, and what is wrong with it.
@@ -29,6 +29,8 @@ pub struct Facts {
     pub recoveries: u64,
     /// How many model calls were lost by that.
     pub lost_calls: u64,
+    /// Who has written in it.
+    pub writers: BTreeSet<WriterId>,
     /// What no journal may say.
     pub violations: Vec<String>,
 }
@@ -37,6 +39,31 @@ pub struct Facts {
 pub type Stop = (SessionStatus, Vec<String>);
 
 impl Facts {
+    /// What a program that died left behind, as a later journal shows it. A server may commit what it was sent after the
+    /// program has died, and after somebody has looked.
+    ///
+    /// # Panics
+    ///
+    /// As [`of`](Self::of).
+    #[must_use]
+    pub fn left_behind(&self, later: &Loaded) -> Self {
+        let is_its = |entry: &allm::Entry| {
+            let read = read(entry).expect("an entry can be read");
+            entry.version <= self.session.version() || self.writers.contains(&read.writer)
+        };
+        let mut left = later.clone();
+        let count = left
+            .entries
+            .iter()
+            .take_while(|entry| is_its(entry))
+            .count();
+        left.entries.truncate(count);
+        if let Some(last) = left.entries.last() {
+            left.head.version = last.version;
+        }
+        Self::of(&left)
+    }
+
     /// Reads a whole journal and checks everything that must hold of any.
     ///
     /// # Panics
@@ -55,6 +82,7 @@ impl Facts {
             stops: Vec::new(),
             recoveries: 0,
             lost_calls: 0,
+            writers: BTreeSet::new(),
             violations: Vec::new(),
         };
         let entries: Vec<_> = loaded
@@ -63,6 +91,7 @@ impl Facts {
             .map(|entry| read(entry).expect("an entry can be read"))
             .collect();
         let mut plans: BTreeMap<u32, u32> = BTreeMap::new();
+        facts.writers = entries.iter().map(|entry| entry.writer.clone()).collect();
         for (place, entry) in entries.iter().enumerate() {
             if facts.session.updated_at().is_some_and(|at| entry.at < at) {
                 facts.violations.push("time went back".to_owned());

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use allm::session::Outcome;
-use allm::{LoadFrom, SessionId, SessionStore, Version};
+use allm::{LoadFrom, Loaded, SessionId, SessionStore, Version};
 use allm_postgres_test::Server;
 use tokio::process::Command;
 use tokio::sync::{Mutex, Semaphore};
@@ -218,8 +218,13 @@ impl Stage {
         job.kill_at = None;
         let (status, said) = self.run(&job).await;
         assert!(status.success(), "after {deaths:?}: {status}: {said}");
-        let facts = facts(&*slot.store, &job.session).await;
-        let facts = facts.expect("a session");
+        let journal = journal(&*slot.store, &job.session).await;
+        let journal = journal.expect("a session");
+        for death in &mut died {
+            let facts = death.facts.as_ref();
+            death.facts = facts.map(|facts| facts.left_behind(&journal));
+        }
+        let facts = Facts::of(&journal);
         // Time limits are real: on a machine that is busy elsewhere a tool may be too slow, which is not what is looked at.
         let too_slow = facts.outcomes.values();
         if too_slow
@@ -335,7 +340,10 @@ impl Drop for Stage {
 
 /// What the journal of a session says; `None` when there is no session.
 async fn facts(store: &dyn SessionStore, session: &str) -> Option<Facts> {
+    journal(store, session).await.as_ref().map(Facts::of)
+}
+
+async fn journal(store: &dyn SessionStore, session: &str) -> Option<Loaded> {
     let id = SessionId::new(session).ok()?;
-    let loaded = store.load(&id, LoadFrom::After(Version(0))).await.ok()?;
-    Some(Facts::of(&loaded))
+    store.load(&id, LoadFrom::After(Version(0))).await.ok()
 }

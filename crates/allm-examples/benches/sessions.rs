@@ -139,8 +139,7 @@ fn memory() {
         let region = Region::new(GLOBAL);
         let session: Session = allm::json::from_slice(&text).unwrap();
         let change = region.change();
-        let held = change.bytes_allocated as i64 - change.bytes_deallocated as i64
-            + change.bytes_reallocated as i64 * 0;
+        let held = change.bytes_allocated as i64 - change.bytes_deallocated as i64;
         println!(
             "a sleeping session of {} messages ({user} and {model} bytes): {} bytes held, {} bytes of JSON, ratio {:.2} (target 2)",
             session.thread().len(),

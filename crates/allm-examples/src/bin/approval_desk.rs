@@ -34,7 +34,7 @@ fn engine() -> Result<Engine, Box<dyn Error>> {
                 "  … sending {arguments} with the key {}…",
                 &context.idempotency_key[..14]
             );
-            Ok::<_, std::fmt::Error>(json!({"sent": arguments["euros"]}))
+            Ok::<_, std::fmt::Error>(json!({"sent": arguments.get("euros")}))
         });
     let refunds = Script::new()
         .text("I will refund both orders.")
