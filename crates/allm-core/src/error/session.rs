@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::reason::reasons;
 use super::{Error, StoreError, StoreReason, ValidationError};
 use crate::data::{ArgumentFault, HeldLease, SessionStatus, Version};
-use crate::session::{CallKey, CallRef, EntryBody, Operation, Outcome, WaitKind};
+use crate::session::{CallKey, CallRef, EntryBody, Misfit, Operation, Outcome, WaitKind};
 
 reasons! {
     /// Why a session did not do what was asked.
@@ -183,6 +183,12 @@ impl SessionError {
         Self::new(SessionReason::LostOwnership, message)
     }
 
+    /// What the store said, if it was the store.
+    #[must_use]
+    pub fn store_reason(&self) -> Option<StoreReason> {
+        self.store.as_ref().map(|error| error.reason)
+    }
+
     /// With what had happened and could not be stored.
     #[must_use]
     pub fn unsaved(mut self, unsaved: Vec<EntryBody>) -> Self {
@@ -204,6 +210,15 @@ impl From<Error> for SessionError {
         Self {
             cause: Some(Box::new(error.clone())),
             ..Self::new(reason, error.to_string())
+        }
+    }
+}
+
+impl From<Misfit> for SessionError {
+    fn from(misfit: Misfit) -> Self {
+        Self {
+            message: misfit.to_string(),
+            ..Self::diverged(misfit.version)
         }
     }
 }

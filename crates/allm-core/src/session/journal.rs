@@ -55,10 +55,7 @@ impl Session {
             machine: next.machine_for(body),
             input_id: append.input_id.clone(),
         };
-        let applied = next.take_in(body, &facts).map_err(|misfit| SessionError {
-            message: misfit.to_string(),
-            ..SessionError::diverged(misfit.version)
-        })?;
+        let applied = next.take_in(body, &facts)?;
         let entry = JournalEntry {
             version: next.version,
             at,

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use allm_core::run::RunKind;
 use allm_core::{
-    ApiKey, BoxFuture, CancelToken, ChatResult, Error, Event, FinishReason, HaltReason, RequestId,
-    Response, SessionId, StepResult, Unfinished,
+    BoxFuture, CancelToken, ChatResult, Error, Event, FinishReason, HaltReason, Response,
+    StepResult, Unfinished,
 };
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
@@ -18,7 +18,6 @@ use super::generate::GenerateDriver;
 use super::input::Input;
 use super::stream::EventStream;
 use crate::engine::Engine;
-use crate::engine::level::Level;
 use crate::engine::plan::{CallKind, Plan};
 use crate::engine::setters::setters;
 use crate::engine::settings::Settings;
@@ -51,24 +50,7 @@ macro_rules! call {
             setters!(tools);
             setters!(observed);
 
-            /// The key of this call; it beats every other.
-            pub fn api_key(mut self, key: ApiKey) -> Self {
-                self.settings.api_key = Level::Set(key);
-                self
-            }
-
-            /// Our id of the call; one is made when none is given.
-            pub fn request_id(mut self, id: impl Into<RequestId>) -> Self {
-                self.settings.request_id = Level::Set(id.into());
-                self
-            }
-
-            /// The session that handlers are told of, and the key of prompt caches that have none. A text is made into
-            /// an id with `parse`: `.session_id("user-7".parse()?)`.
-            pub fn session_id(mut self, id: SessionId) -> Self {
-                self.settings.session_id = Level::Set(id);
-                self
-            }
+            setters!(identity);
 
             /// Ends the call when it fires.
             pub fn cancel(mut self, token: CancelToken) -> Self {

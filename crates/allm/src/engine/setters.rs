@@ -235,6 +235,26 @@ macro_rules! setters {
             self
         }
     };
+    (identity) => {
+        /// The key of this call; it beats every other.
+        pub fn api_key(mut self, key: allm_core::ApiKey) -> Self {
+            self.settings.api_key = crate::engine::level::Level::Set(key);
+            self
+        }
+
+        /// Our id of the call; one is made when none is given.
+        pub fn request_id(mut self, id: impl Into<allm_core::RequestId>) -> Self {
+            self.settings.request_id = crate::engine::level::Level::Set(id.into());
+            self
+        }
+
+        /// The session that handlers are told of, and the key of prompt caches that have none. A text is made into an id
+        /// with `parse`: `.session_id("user-7".parse()?)`. Without it a call of a session tells of its own.
+        pub fn session_id(mut self, id: allm_core::SessionId) -> Self {
+            self.settings.session_id = crate::engine::level::Level::Set(id);
+            self
+        }
+    };
     (chat) => {
         setters! { @plain
             /// How many turns at most.

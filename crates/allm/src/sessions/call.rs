@@ -2,25 +2,15 @@
 
 use std::fmt;
 use std::future::IntoFuture;
-use std::time::Duration;
 
 use allm_core::session::Operation;
-use allm_core::{
-    ApiKey, BoxFuture, CancelToken, ChatResult, InputId, Message, RequestId, SessionError,
-    SessionId,
-};
+use allm_core::{BoxFuture, CancelToken, ChatResult, InputId, Message, SessionError};
 
 use super::driver::Orders;
 use super::emit::{Queue, SessionStream};
 use crate::engine::Engine;
-use crate::engine::level::Level;
 use crate::engine::setters::setters;
 use crate::engine::settings::Settings;
-
-/// After how many recoveries without progress a run fails.
-pub(crate) const MAX_RECOVERIES: u32 = 3;
-/// How long after its time limit a call has ended for sure.
-pub(crate) const CALL_SLACK: Duration = Duration::from_secs(5);
 
 /// Does what is asked of a session.
 pub(crate) trait Target<'a>: Send + 'a {
@@ -73,23 +63,7 @@ impl<'a> SessionCall<'a> {
     setters!(run);
     setters!(chat);
 
-    /// The key of this run; it beats every other.
-    pub fn api_key(mut self, key: ApiKey) -> Self {
-        self.settings.api_key = Level::Set(key);
-        self
-    }
-
-    /// Our id of the run; one is made when none is given.
-    pub fn request_id(mut self, id: impl Into<RequestId>) -> Self {
-        self.settings.request_id = Level::Set(id.into());
-        self
-    }
-
-    /// The session that handlers are told of, in place of this one's id.
-    pub fn session_id(mut self, id: SessionId) -> Self {
-        self.settings.session_id = Level::Set(id);
-        self
-    }
+    setters!(identity);
 
     /// Names the input, so that giving it again is not a second one.
     pub fn input_id(mut self, id: InputId) -> Self {
@@ -111,8 +85,6 @@ impl<'a> SessionCall<'a> {
             message: self.message,
             input_id: self.input_id,
             settings: self.settings,
-            max_recoveries: MAX_RECOVERIES,
-            call_slack: CALL_SLACK,
         };
         let (target, engine, cancel) = (self.target, self.engine, self.cancel);
         let for_driver = queue.clone();

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use allm_core::run::{Command, DeadlineScope, HaltAnswer, RunEnd, Stop};
+use allm_core::run::{Command, DeadlineScope, RunEnd, Stop};
 use allm_core::session::{Applied, Delivery, EntryBody, Halted, ModelEnd, Session as Data, WentOn};
 use allm_core::{
-    BoxFuture, CancelToken, Cancelled, ChatResult, Error, Event, HaltReason, SessionError,
+    BoxFuture, CancelToken, Cancelled, ChatResult, Error, Event, HaltReason, Hash, SessionError,
     SessionReason,
 };
 use futures_core::Stream;
@@ -30,7 +30,7 @@ use crate::engine::plan::Plan;
 use crate::telemetry::run::RunSpans;
 use crate::tools::{BatchItem, BatchRun, Planner};
 
-pub(crate) use prepare::{Drive, Orders, Outcome, checked_arguments, preview};
+pub(crate) use prepare::{Drive, Limits, Orders, Outcome, checked_arguments, preview};
 
 /// What reaches a driver from outside.
 #[derive(Clone, Default)]
@@ -87,6 +87,8 @@ pub(crate) struct Driver<'j, J: Journal, S: Sink> {
     /// Fired when this driver goes away, so that whatever it started knows.
     own: CancelToken,
     end: Option<RunEnd>,
+    /// The hash of the tools, once it was asked for.
+    tools_hash: Option<Hash>,
     /// How long after its time limit a call has ended for sure.
     call_slack: Duration,
     /// The typed error of a run that was refused.
@@ -145,11 +147,12 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
                 .as_ref()
                 .map(|token| Box::pin(token.cancelled())),
             left: Box::pin(signals.leave.cancelled()),
-            lost: None,
+            lost: signals.tenure.clone().map(over),
             looked: false,
             signals,
             own,
             end: None,
+            tools_hash: None,
             call_slack,
             refusal: None,
             journal,
@@ -211,10 +214,6 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
                 // It must not spin, whatever went wrong.
                 return Err(misfit("the machine asks for what is not going on"));
             }
-            self.lost = match &self.signals.tenure {
-                Some(tenure) => Some(Box::pin(tenure.clone().over())),
-                None => None,
-            };
             match poll_fn(|cx| self.poll_wake(cx)).await {
                 Wake::Leave => {
                     self.leave().await?;
@@ -272,9 +271,11 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
         let Some(state) = self.session().run() else {
             return Ok(());
         };
-        let command = state.run().command();
-        match command {
-            Command::CallModel(_) if self.model.is_some() => {}
+        if self.model.is_some() && state.run().stop().is_none() {
+            // Asked for each delta: what the machine wants is going on.
+            return Ok(());
+        }
+        match state.run().command() {
             Command::CallModel(call) => self.call_model(*call).await?,
             Command::StopModel => self.end_model(ModelEnd::Stopped).await?,
             Command::PlanCalls(calls) => self.plan_calls(&calls).await?,
@@ -287,18 +288,14 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
                     halt_when(&step)
                 });
                 let turn = self.session().turn();
-                let answer = if halt {
-                    HaltAnswer::Halt
-                } else {
-                    HaltAnswer::GoOn
-                };
-                let body = match answer {
-                    HaltAnswer::Halt => EntryBody::Halted(Halted {
+                let body = if halt {
+                    EntryBody::Halted(Halted {
                         turn,
                         reason: HaltReason::HaltWhen,
                         scope: None,
-                    }),
-                    HaltAnswer::GoOn => EntryBody::WentOn(WentOn { turn }),
+                    })
+                } else {
+                    EntryBody::WentOn(WentOn { turn })
                 };
                 self.append(vec![body]).await?;
             }
@@ -437,6 +434,11 @@ impl<J: Journal, S: Sink> Drop for Driver<'_, J, S> {
         }
         self.own.cancel();
     }
+}
+
+/// Ready when the session must be left.
+fn over(tenure: Tenure) -> BoxFuture<'static, ()> {
+    Box::pin(tenure.over())
 }
 
 /// The result of a run.

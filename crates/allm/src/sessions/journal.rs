@@ -73,10 +73,7 @@ impl ValueJournal<'_> {
                 input_id: input_id.cloned(),
                 ..EntryFacts::at(last.map_or(now, |last| last.max(now)))
             };
-            let applied = next.apply(body, &facts).map_err(|misfit| SessionError {
-                message: misfit.to_string(),
-                ..SessionError::diverged(misfit.version)
-            })?;
+            let applied = next.apply(body, &facts)?;
             extend(&mut all, applied);
         }
         *self.0 = next;

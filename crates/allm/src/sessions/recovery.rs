@@ -85,28 +85,21 @@ impl Sessions {
         engine: impl Fn(&Head) -> Option<Engine> + Send,
     ) -> Result<Vec<Recovery>, SessionError> {
         let filter = SessionFilter::new().runnable().lease(LeaseFilter::Free);
-        let mut page = PageRequest::default();
+        let mut heads = Heads::new(self, filter);
         let mut tasks = JoinSet::new();
         let mut done = Vec::new();
-        loop {
-            let found = self.list(&filter, page).await?;
-            for head in found.items {
-                if self.0.closing.is_cancelled() {
-                    break;
-                }
-                let Some(engine) = engine(&head) else {
-                    continue;
-                };
-                if tasks.len() >= AT_ONCE {
-                    done.extend(tasks.join_next().await.and_then(flat));
-                }
-                let sessions = self.clone();
-                tasks.spawn(async move { sessions.recover_one(head.id, engine).await });
+        while let Some(head) = heads.next().await? {
+            if self.0.closing.is_cancelled() {
+                break;
             }
-            match found.next {
-                Some(cursor) => page = PageRequest::default().after(cursor),
-                None => break,
+            let Some(engine) = engine(&head) else {
+                continue;
+            };
+            if tasks.len() >= AT_ONCE {
+                done.extend(tasks.join_next().await.and_then(flat));
             }
+            let sessions = self.clone();
+            tasks.spawn(async move { sessions.recover_one(head.id, engine).await });
         }
         while let Some(recovered) = tasks.join_next().await {
             done.extend(flat(recovered));
@@ -151,8 +144,6 @@ impl Sessions {
             message: None,
             input_id: None,
             settings: Settings::default(),
-            max_recoveries: self.0.options.max_recoveries,
-            call_slack: self.0.options.call_slack,
         };
         let Finished { result, .. } =
             drive_taken(self.clone(), taken, engine, orders, None, None, noted).await;
@@ -170,27 +161,19 @@ impl Sessions {
     /// What the store cannot do.
     pub async fn expire(&self, limit: usize) -> Result<usize, SessionError> {
         let now = self.store().now().await?;
-        let filter = SessionFilter::new().expires_before(now);
+        let mut heads = Heads::new(self, SessionFilter::new().expires_before(now));
         let mut expired = 0;
-        let mut page = PageRequest::default();
-        loop {
-            let found = self.list(&filter, page).await?;
-            for head in found.items {
-                if expired == limit {
-                    return Ok(expired);
-                }
-                match self.open(head.id.as_str()).await {
-                    Ok(mut session) => session.expire().await?,
-                    Err(error) if is_gone(&error) => continue,
-                    Err(error) => return Err(error),
-                }
-                expired += 1;
+        while expired < limit
+            && let Some(head) = heads.next().await?
+        {
+            match self.open(head.id.as_str()).await {
+                Ok(mut session) => session.expire().await?,
+                Err(error) if is_gone(&error) => continue,
+                Err(error) => return Err(error),
             }
-            match found.next {
-                Some(cursor) => page = PageRequest::default().after(cursor),
-                None => return Ok(expired),
-            }
+            expired += 1;
         }
+        Ok(expired)
     }
 
     /// Deletes what the policy names, at most `limit` sessions; gives how many. Sessions that are driven, in progress,
@@ -219,35 +202,25 @@ impl Sessions {
         if policy.statuses.is_empty() {
             return Ok(0);
         }
+        let mut heads = Heads::new(self, filter);
         let mut deleted = 0;
-        let mut page = PageRequest::default();
-        loop {
-            let found = self.list(&filter, page).await?;
-            for head in found.items {
-                if deleted == limit {
-                    return Ok(deleted);
-                }
-                // What nobody has heard is kept. A session that is completed has nothing of the kind.
-                let may_have_input = head.status != SessionStatus::Completed;
-                if may_have_input && self.has_input(&head.id).await? {
-                    continue;
-                }
-                match self.delete(&head.id, DeleteIf::Version(head.version)).await {
-                    Ok(()) => deleted += 1,
-                    Err(error) if is_gone(&error) => {}
-                    Err(error)
-                        if matches!(
-                            error.reason,
-                            SessionReason::Conflict | SessionReason::Busy
-                        ) => {}
-                    Err(error) => return Err(error),
-                }
+        while deleted < limit
+            && let Some(head) = heads.next().await?
+        {
+            // What nobody has heard is kept. A session that is completed has nothing of the kind.
+            let may_have_input = head.status != SessionStatus::Completed;
+            if may_have_input && self.has_input(&head.id).await? {
+                continue;
             }
-            match found.next {
-                Some(cursor) => page = PageRequest::default().after(cursor),
-                None => return Ok(deleted),
+            match self.delete(&head.id, DeleteIf::Version(head.version)).await {
+                Ok(()) => deleted += 1,
+                Err(error) if is_gone(&error) => {}
+                Err(error)
+                    if matches!(error.reason, SessionReason::Conflict | SessionReason::Busy) => {}
+                Err(error) => return Err(error),
             }
         }
+        Ok(deleted)
     }
 
     async fn has_input(&self, id: &SessionId) -> Result<bool, SessionError> {
@@ -259,11 +232,49 @@ impl Sessions {
     }
 }
 
+/// The heads of a listing, one after the other.
+struct Heads<'a> {
+    sessions: &'a Sessions,
+    filter: SessionFilter,
+    /// `None` once the last page was read.
+    page: Option<PageRequest>,
+    read: std::vec::IntoIter<Head>,
+}
+
+impl<'a> Heads<'a> {
+    fn new(sessions: &'a Sessions, filter: SessionFilter) -> Self {
+        Self {
+            sessions,
+            filter,
+            page: Some(PageRequest::default()),
+            read: Vec::new().into_iter(),
+        }
+    }
+
+    async fn next(&mut self) -> Result<Option<Head>, SessionError> {
+        loop {
+            if let Some(head) = self.read.next() {
+                return Ok(Some(head));
+            }
+            let Some(page) = self.page.take() else {
+                return Ok(None);
+            };
+            let found = self.sessions.list(&self.filter, page).await?;
+            self.page = found
+                .next
+                .map(|cursor| PageRequest::default().after(cursor));
+            self.read = found.items.into_iter();
+        }
+    }
+}
+
 fn flat(joined: Result<Option<Recovery>, tokio::task::JoinError>) -> Option<Recovery> {
     joined.ok().flatten()
 }
 
 pub(crate) fn is_gone(error: &SessionError) -> bool {
-    let reason = error.store.as_ref().map(|error| error.reason);
-    matches!(reason, Some(StoreReason::NotFound | StoreReason::Gone))
+    matches!(
+        error.store_reason(),
+        Some(StoreReason::NotFound | StoreReason::Gone)
+    )
 }

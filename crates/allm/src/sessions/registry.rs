@@ -15,6 +15,7 @@ use allm_core::{
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Instant;
 
+use super::driver::Limits;
 use super::durable::DurableSession;
 use super::lease::HeldLease;
 use super::store_journal::{StoreJournal, View};
@@ -92,13 +93,26 @@ impl fmt::Debug for ApprovalSecret {
 
 impl Default for SessionsOptions {
     fn default() -> Self {
+        let Limits {
+            max_recoveries,
+            call_slack,
+        } = Limits::default();
         Self {
             lease_ttl: Duration::from_secs(30),
             retry_for: Duration::from_secs(30),
             snapshot_every: 100,
-            max_recoveries: super::call::MAX_RECOVERIES,
-            call_slack: super::call::CALL_SLACK,
+            max_recoveries,
+            call_slack,
             approval_secret: None,
+        }
+    }
+}
+
+impl SessionsOptions {
+    pub(crate) const fn limits(&self) -> Limits {
+        Limits {
+            max_recoveries: self.max_recoveries,
+            call_slack: self.call_slack,
         }
     }
 }
@@ -286,12 +300,7 @@ impl Sessions {
         id: impl Into<Arc<str>>,
     ) -> Result<DurableSession, SessionError> {
         let id = id.into();
-        let is = |error: &SessionError, reason| {
-            error
-                .store
-                .as_ref()
-                .is_some_and(|store| store.reason == reason)
-        };
+        let is = |error: &SessionError, reason| error.store_reason() == Some(reason);
         match self.open(Arc::clone(&id)).await {
             Err(error) if is(&error, StoreReason::NotFound) => {}
             opened => return opened,

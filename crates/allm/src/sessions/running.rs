@@ -59,6 +59,7 @@ pub(crate) async fn drive_taken(
         sink: &mut sink,
         engine: &engine,
         orders,
+        limits: sessions.0.options.limits(),
         signals: Signals {
             cancel,
             closing: sessions.0.closing.clone(),
@@ -93,10 +94,6 @@ impl<'a> Target<'a> for &'a mut DurableSession {
     ) -> BoxFuture<'a, Result<ChatResult, SessionError>> {
         Box::pin(async move {
             let session = *self;
-            let mut orders = orders;
-            let options = &session.sessions().0.options;
-            orders.max_recoveries = options.max_recoveries;
-            orders.call_slack = options.call_slack;
             let (to_caller, mut events) = mpsc::unbounded_channel();
             let (finish, finished) = oneshot::channel();
             let (sessions, view) = (session.sessions().clone(), session.view().clone());

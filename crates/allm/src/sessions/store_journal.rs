@@ -41,7 +41,7 @@ impl View {
         let loaded = store.load(id, LoadFrom::Snapshot).await?;
         let has_snapshot = loaded.snapshot.is_some();
         match Self::of(&loaded) {
-            Err(error) if has_snapshot && is_corrupt(&error) => {
+            Err(error) if has_snapshot && error.store_reason() == Some(StoreReason::Corrupt) => {
                 let whole = store.load(id, LoadFrom::After(Version(0))).await?;
                 match whole.snapshot {
                     // The entries before it are gone, so there is nothing to begin with.
@@ -128,11 +128,6 @@ impl View {
         next.last_writer = Some(append.writer.clone());
         Ok((next, entries, all))
     }
-}
-
-fn is_corrupt(error: &SessionError) -> bool {
-    let reason = error.store.as_ref().map(|error| error.reason);
-    reason == Some(StoreReason::Corrupt)
 }
 
 /// A session that is not there any more was taken away from whoever drives it.
@@ -315,12 +310,7 @@ impl Journal for StoreJournal {
         let looked = timeout(ANSWER_LIMIT, self.catch_up()).await;
         match looked.unwrap_or_else(|_| Ok(Applied::default())) {
             // A store that does not answer is met at the next append.
-            Err(error)
-                if error
-                    .store
-                    .as_ref()
-                    .is_some_and(|store| store.is_retryable()) =>
-            {
+            Err(error) if error.store_reason().is_some_and(StoreReason::is_retryable) => {
                 Ok(Applied::default())
             }
             refreshed => refreshed,

@@ -14,7 +14,7 @@ use allm_core::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::call::{SessionCall, Target};
-use super::driver::{Drive, Orders, Signals, checked_arguments, preview};
+use super::driver::{Drive, Limits, Orders, Signals, checked_arguments, preview};
 use super::emit::Queue;
 use super::journal::{Journal as _, ValueJournal, machine_time};
 use super::registry::Beginning;
@@ -481,6 +481,7 @@ impl<'a> Target<'a> for &'a mut Session {
                 sink: &mut queue,
                 engine: &engine,
                 orders,
+                limits: Limits::default(),
                 signals: Signals {
                     cancel,
                     ..Signals::default()

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use allm_core::run::{ModelCommand, Stop};
-use allm_core::session::{EntryBody, ModelEnd, ModelFailed, ModelResponded};
+use allm_core::session::{EntryBody, ModelEnd, ModelFailed, ModelResponded, Session as Data};
 use allm_core::{
     AttemptReset, Error, Event, Failure, FinishReason, Hash, Passes, Request, Response,
     SessionError, StreamError, StreamReason, compact, json,
@@ -71,7 +71,12 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
     }
 
     async fn refuse(&mut self, error: Error) -> Result<(), SessionError> {
-        let body = self.model_failed(ModelEnd::Failed, Failure::from(&error), None);
+        let body = model_failed(
+            self.session(),
+            ModelEnd::Failed,
+            Failure::from(&error),
+            None,
+        );
         self.refusal = Some(error);
         self.append(vec![body]).await?;
         Ok(())
@@ -97,30 +102,35 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
     }
 
     async fn take_response(&mut self, response: Response) -> Result<(), SessionError> {
-        let session = self.session();
         let failed = response.finish_reason == Some(FinishReason::Error);
         let error = response.error.clone().filter(|_| failed);
         let body = match error {
-            Some(error) => self.model_failed(ModelEnd::Failed, error, Some(response)),
-            None => EntryBody::ModelResponded(Box::new(ModelResponded {
-                turn: session.turn().saturating_add(1),
-                attempt: session.run().map_or(1, |state| state.attempt),
-                request_hash: self.request_hash()?,
-                response,
-            })),
+            Some(error) => model_failed(self.session(), ModelEnd::Failed, error, Some(response)),
+            None => {
+                let request_hash = self.request_hash()?;
+                let session = self.session();
+                EntryBody::ModelResponded(Box::new(ModelResponded {
+                    turn: session.turn().saturating_add(1),
+                    attempt: session.run().map_or(1, |state| state.attempt),
+                    request_hash,
+                    response,
+                }))
+            }
         };
         self.append(vec![body]).await?;
         Ok(())
     }
 
     /// A hash of what was sent: it is fixed by where the session stands and by the tools.
-    fn request_hash(&self) -> Result<Hash, SessionError> {
+    fn request_hash(&mut self) -> Result<Hash, SessionError> {
+        let tools = match self.tools_hash {
+            Some(hash) => hash,
+            None => Hash::of_bytes(&json::canonical(self.plan.tools())?),
+        };
+        self.tools_hash = Some(tools);
         let session = self.session();
-        let position = (session.uid(), session.version());
-        Ok(Hash::of_bytes(&json::canonical(&(
-            position,
-            self.plan.tools(),
-        ))?))
+        let sent = (session.uid(), session.version(), tools);
+        Ok(Hash::of_bytes(&json::canonical(&sent)?))
     }
 
     /// Ends the model call, if one is going on, and writes down what had come.
@@ -146,7 +156,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             _ => StreamReason::Cancelled,
         };
         let error = Failure::from(Error::from(StreamError::new(reason, message)));
-        let body = self.model_failed(end, error, partial);
+        let body = model_failed(self.session(), end, error, partial);
         self.append(vec![body]).await?;
         Ok(())
     }
@@ -161,24 +171,24 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             None => Ok(()),
         }
     }
+}
 
-    pub(super) fn model_failed(
-        &self,
-        end: ModelEnd,
-        error: Failure,
-        partial: Option<Response>,
-    ) -> EntryBody {
-        let session = self.session();
-        EntryBody::ModelFailed(Box::new(ModelFailed {
-            turn: session.turn().saturating_add(1),
-            attempt: session.run().map_or(1, |state| state.attempt),
-            end,
-            error,
-            usage: partial
-                .as_ref()
-                .map(|partial| partial.usage.clone())
-                .unwrap_or_default(),
-            partial,
-        }))
-    }
+/// That the model call of the present turn ended without an answer.
+pub(super) fn model_failed(
+    session: &Data,
+    end: ModelEnd,
+    error: Failure,
+    partial: Option<Response>,
+) -> EntryBody {
+    EntryBody::ModelFailed(Box::new(ModelFailed {
+        turn: session.turn().saturating_add(1),
+        attempt: session.run().map_or(1, |state| state.attempt),
+        end,
+        error,
+        usage: partial
+            .as_ref()
+            .map(|partial| partial.usage.clone())
+            .unwrap_or_default(),
+        partial,
+    }))
 }

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use allm_core::run::{Budgets, Deadlines, Planning, RunKind, RunOptions};
+use allm_core::run::{Planning, RunKind, RunOptions};
 use allm_core::session::{
-    Applied, EntryBody, Hooks, ModelEnd, ModelFailed, Operation, RecordedTool, RunStarted,
-    Session as Data,
+    Applied, EntryBody, Hooks, ModelEnd, Operation, RecordedTool, RunStarted, Session as Data,
 };
 use allm_core::{
     ChatResult, Content, Error, Failure, InputId, Message, Request, RunId, SessionError,
-    SessionReason, Usage, session,
+    SessionReason, session,
 };
 
+use super::model::model_failed;
 use super::{Driven, Driver, Signals, result_of};
 use crate::OnToolError;
 use crate::engine::Engine;
@@ -31,10 +31,24 @@ pub(crate) struct Orders {
     pub(crate) input_id: Option<InputId>,
     /// What the call says of the settings.
     pub(crate) settings: Settings,
+}
+
+/// When a driver gives up, and when it may be sure.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
     /// After how many recoveries without progress a run fails.
     pub(crate) max_recoveries: u32,
     /// How long after its time limit a call has ended for sure.
     pub(crate) call_slack: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_recoveries: 3,
+            call_slack: Duration::from_secs(5),
+        }
+    }
 }
 
 /// An operation on its way.
@@ -43,6 +57,7 @@ pub(crate) struct Drive<'j, J: Journal, S: Sink> {
     pub(crate) sink: &'j mut S,
     pub(crate) engine: &'j Engine,
     pub(crate) orders: Orders,
+    pub(crate) limits: Limits,
     pub(crate) signals: Signals,
 }
 
@@ -64,23 +79,21 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
     /// Does what was asked. Checks come first; what fails there changes nothing.
     pub(crate) async fn run(mut self) -> Result<Outcome, SessionError> {
         let now = self.journal.now().await?;
-        let mut bodies = self.journal.session().expired_entries(now);
-        let is_late = !bodies.is_empty();
-        if is_late {
+        let expired = self.journal.session().expired_entries(now);
+        if !expired.is_empty() {
             // Waits that are over are closed first: what is asked is about what is left.
-            self.append(std::mem::take(&mut bodies), None).await?;
+            self.append(expired, None).await?;
         }
         let mut op = self.orders.op;
-        let (inputs, repeated) = self.inputs()?;
+        let (mut bodies, repeated) = self.inputs()?;
         if repeated {
             // The message is there: what is left is to go on.
             op = Operation::Resume;
         }
         self.journal.session().check_drive(op)?;
-        for input in &inputs {
+        for input in &bodies {
             self.journal.session().check_input(input, now)?;
         }
-        bodies.extend(inputs);
         let mut next = self.journal.session().clone();
         preview(&mut next, &bodies, now)?;
         let waits = !next.waits().is_empty();
@@ -99,7 +112,7 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
                 return Err(SessionError::new(SessionReason::MissingHook, message));
             }
             let previous = self.journal.last_writer();
-            bodies.extend(next.recovery_entry(previous, self.orders.max_recoveries));
+            bodies.extend(next.recovery_entry(previous, self.limits.max_recoveries));
         } else {
             bodies.push(self.started(op, plan.as_ref().ok(), hooks));
         }
@@ -190,10 +203,6 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
             options.max_turns = 1;
             options.structured_finalize = None;
         }
-        if plan.is_none() {
-            options.deadlines = Deadlines::default();
-            options.budgets = Budgets::default();
-        }
         let tools = plan.map(Plan::tools).unwrap_or_default();
         let recorded = tools.iter().map(|tool| RecordedTool {
             name: tool.name.clone(),
@@ -215,15 +224,8 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
     /// The run cannot be made: the session keeps the message, and the failure.
     async fn refuse(mut self, error: Error) -> Result<Outcome, SessionError> {
         let session = self.journal.session();
-        if let Some(state) = session.run() {
-            let body = EntryBody::ModelFailed(Box::new(ModelFailed {
-                turn: session.turn().saturating_add(1),
-                attempt: state.attempt,
-                end: ModelEnd::Failed,
-                error: Failure::from(&error),
-                partial: None,
-                usage: Usage::default(),
-            }));
+        if session.run().is_some() {
+            let body = model_failed(session, ModelEnd::Failed, Failure::from(&error), None);
             let applied = self.append(vec![body], None).await?;
             self.tell(applied).await;
         }
@@ -244,7 +246,7 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
         {
             return result_of(end, None).map(Outcome::of);
         }
-        let slack = self.orders.call_slack;
+        let slack = self.limits.call_slack;
         let mut driver = Driver::new(self.journal, self.sink, plan, self.signals, slack);
         match driver.drive().await? {
             Driven::Ended(end) => {
@@ -265,10 +267,7 @@ pub(crate) fn preview(
     let at = session.updated_at().map_or(now, |last| last.max(now));
     for body in bodies {
         let applied = session.apply(body, &session::EntryFacts::at(at));
-        applied.map_err(|misfit| SessionError {
-            message: misfit.to_string(),
-            ..SessionError::diverged(misfit.version)
-        })?;
+        applied?;
     }
     Ok(())
 }
