@@ -73,8 +73,8 @@ fn a_killed_process_loses_nothing() {
         "The session is in_progress",
         "The second process went on. The session is completed.",
         "look_up acted 2 times",
-        "send_invoice acted 2 times, with 1 key.",
-        "pay acted 1 times, with 1 key.",
+        "send_invoice acted 2 times; keys: 1.",
+        "pay acted 1 times; keys: 1.",
         "unknown_outcome",
     ] {
         assert!(told.contains(line), "{line} is not in:\n{told}");

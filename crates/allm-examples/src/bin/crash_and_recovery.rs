@@ -17,6 +17,7 @@
 use std::error::Error;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use allm_examples::{Said, folder, model};
 use allm_store::SqliteStore;
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Value, json};
+use tokio::sync::Barrier;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -37,17 +39,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A tool that writes into the world what it did, and with which key.
-fn tool(name: &'static str, effect: Effect, world: PathBuf, dies: bool) -> Tool {
+fn tool(name: &'static str, effect: Effect, world: PathBuf, dies: Option<Arc<Barrier>>) -> Tool {
     Tool::new(name, "", json!({"type": "object"}))
         .effect(effect)
         .handler(move |_: Value, context: ToolContext| {
-            let world = world.clone();
+            let (world, dies) = (world.clone(), dies.clone());
             async move {
                 let mut world = OpenOptions::new().append(true).create(true).open(world)?;
-                writeln!(world, "{name} {}", &context.idempotency_key[..14])?;
-                if dies {
-                    // The others have the time to act, too. Then the process is gone, without another word.
-                    tokio::time::sleep(Duration::from_millis(200)).await;
+                // One write, so that lines of tools that act at the same time stay whole.
+                let line = format!("{name} {}\n", &context.idempotency_key[..14]);
+                world.write_all(line.as_bytes())?;
+                if let Some(all) = dies {
+                    // When the others have acted, too, the process is gone, without another word.
+                    all.wait().await;
                     kill_process(getpid(), Signal::KILL)?;
                     std::future::pending::<()>().await;
                 }
@@ -69,9 +73,15 @@ fn engine(place: &Path, dies: bool) -> Result<Engine, Box<dyn Error>> {
         ),
     ]);
     let world = place.join("world.txt");
+    let dies = dies.then(|| Arc::new(Barrier::new(3)));
     let tools = [
-        tool("look_up", Effect::Pure, world.clone(), dies),
-        tool("send_invoice", Effect::Idempotent, world.clone(), dies),
+        tool("look_up", Effect::Pure, world.clone(), dies.clone()),
+        tool(
+            "send_invoice",
+            Effect::Idempotent,
+            world.clone(),
+            dies.clone(),
+        ),
         tool("pay", Effect::AtMostOnce, world, dies),
     ];
     Ok(Engine::builder()
@@ -105,14 +115,10 @@ async fn parent() -> Result<(), Box<dyn Error>> {
     let status = Command::new(std::env::current_exe()?)
         .arg(&place)
         .status()?;
-    println!(
-        "The first process ended: {}.",
-        if status.success() {
-            "well"
-        } else {
-            "killed by signal 9"
-        }
-    );
+    match status.signal() {
+        Some(signal) => println!("The first process ended: killed by signal {signal}."),
+        None => return Err(format!("the first process was not killed: {status}").into()),
+    }
 
     let sessions = sessions(&place).await?;
     let session = sessions.open("bill-7").await?;
@@ -151,11 +157,7 @@ async fn parent() -> Result<(), Box<dyn Error>> {
         let mut keys = lines.clone();
         keys.sort_unstable();
         keys.dedup();
-        println!(
-            "{name} acted {} times, with {} key.",
-            lines.len(),
-            keys.len()
-        );
+        println!("{name} acted {} times; keys: {}.", lines.len(), keys.len());
     }
     fs::remove_dir_all(&place)?;
     Ok(())
