@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::cancel::CancelToken;
-use crate::data::{RequestId, SessionId, ToolCall};
+use crate::data::{RequestId, SessionId, ToolCall, ToolReply};
+use crate::error::ToolError;
 
 /// A value of the caller's, read by type.
 pub type AnyValue = Arc<dyn Any + Send + Sync>;
@@ -14,6 +15,12 @@ pub type AnyValue = Arc<dyn Any + Send + Sync>;
 pub trait ProgressSink: Send + Sync {
     /// A newer report replaces one that was not yet delivered.
     fn report(&self, progress: Progress);
+
+    /// What a handler came to when its call may have ended without it: a blocking handler cannot be stopped. A stored
+    /// session keeps it as evidence; nobody else hears it.
+    fn late(&self, reply: Result<ToolReply, ToolError>) {
+        let _ = reply;
+    }
 }
 
 /// How far a handler is.

@@ -182,7 +182,6 @@ impl Client {
             .reply(&self.engine, *text)
             .input_id(InputId::new(*text)?);
         match said.await {
-            Err(error) if error.reason == SessionReason::NothingToResume => Ok(()),
             Err(error) if is_passing(&error) => Ok(()),
             said => said.map(drop),
         }

@@ -132,8 +132,8 @@ pub use providers::openai::{Api, OpenAi};
 pub use record::{CassetteError, CassetteReason, Chunking, Pace, Recorder, Replay};
 pub use response_format::response_format;
 pub use sessions::{
-    ApprovalSecret, Beginning, DurableSession, Recovery, RetentionPolicy, Session, SessionCall,
-    SessionEvents, SessionStream, Sessions, SessionsOptions, SubmittedResult, Told,
+    ApprovalSecret, Beginning, DurableSession, LiveEvent, Recovery, RetentionPolicy, Session,
+    SessionCall, SessionEvents, SessionStream, Sessions, SessionsOptions, SubmittedResult, Told,
 };
 pub use tools::{
     ApprovalAnswer, ApprovalRequest, BatchHalt, Decide, DefaultExecutor, ErrorDecision,

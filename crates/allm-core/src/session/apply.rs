@@ -128,7 +128,7 @@ impl Session {
             | EntryBody::Expired(_) => self.take_answer(body, applied)?,
             EntryBody::RunStarted(started) => {
                 self.machine = facts.machine;
-                self.start_run(started, applied)?;
+                self.start_run(started, facts.at, applied)?;
             }
             EntryBody::ModelResponded(responded) => self.take_response(responded, applied)?,
             EntryBody::ModelFailed(failed) => self.take_failure(failed, applied)?,
@@ -140,7 +140,12 @@ impl Session {
             EntryBody::RunFailed(failed) => {
                 self.fail_run(&failed.kind, &failed.message, applied)?;
             }
-            EntryBody::Recovered(recovered) => self.take_recovery(recovered, applied)?,
+            EntryBody::Recovered(recovered) => self.take_recovery(recovered, facts.at, applied)?,
+        }
+        if body.class() == EntryClass::Progress
+            && let Some(state) = &mut self.run
+        {
+            state.clock.tick(facts.at);
         }
         // What a driver appends beside an input is no input.
         if let Some(id) = &facts.input_id
@@ -288,8 +293,12 @@ impl Session {
             EntryBody::RerunAllowed(_) => match call.wait() {
                 Some(Wait::Result(AwaitedResult {
                     reason: WaitReason::UnknownOutcome,
+                    approval,
                     ..
-                })) => call.state = CallState::Ready { approval: None },
+                })) => {
+                    let approval = approval.clone();
+                    call.state = CallState::Ready { approval };
+                }
                 _ => return Err("the call's outcome is not unknown"),
             },
             EntryBody::Expired(entry) => {

@@ -172,6 +172,9 @@ pub struct AwaitedResult {
     /// When it is too late to give it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// What a person had agreed to, for a gated call of unknown outcome; should it be run again, it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approved>,
 }
 
 /// Why a result comes from outside.

@@ -1,6 +1,8 @@
 //! What can be wrong with a session that was read.
 
-use super::call::{Approval, Approved, CallState, Intent, Wait, WaitKind, arguments_hash};
+use super::call::{
+    Approval, Approved, AwaitedResult, CallState, Intent, Wait, WaitKind, arguments_hash,
+};
 use super::form::{SessionForm, TurnForm};
 use super::key::CallKey;
 use super::ops::tag_faults;
@@ -162,6 +164,10 @@ fn open_turn(
                 approval: Some(approved),
                 ..
             }) => check_approved(approved, call, path.field("intent"), &mut wrong),
+            CallState::Waiting(Wait::Result(AwaitedResult {
+                approval: Some(approved),
+                ..
+            })) => check_approved(approved, call, path.field("wait"), &mut wrong),
             CallState::Waiting(Wait::Approval(approval)) => {
                 let key = CallKey {
                     turn: turn.turn,

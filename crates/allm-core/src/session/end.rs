@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::apply::Applied;
 use super::call::Outcome;
 use super::state::{Session, SessionFailure};
-use crate::data::{FailureReason, HaltReason, Map, Response, Thread};
+use crate::data::{
+    ChatCompleted, ChatResult, Event, FailureReason, HaltReason, Map, Response, Thread,
+};
 use crate::error::{Error, ErrorKind, Failure};
 use crate::run::{Run, RunEnd};
 
@@ -35,7 +39,21 @@ impl Session {
         }));
         self.last_halt = Some(HaltReason::Error);
         self.forget_messages();
-        applied.ended = Some(RunEnd::Refused(Box::new(error)));
+        let steps = state.run.steps();
+        let result = Arc::new(ChatResult {
+            thread: self.thread(),
+            final_response: steps.last().map(|step| step.response.clone()),
+            steps: steps.to_vec(),
+            halted_reason: HaltReason::Error,
+            pending_question: None,
+            pending_tool_call_id: None,
+            metadata: Map::from_iter([("error".to_owned(), json!(error))]),
+        });
+        applied.events.push(Event::error(error));
+        applied.events.push(Event::ChatCompleted(ChatCompleted {
+            result: Arc::clone(&result),
+        }));
+        applied.ended = Some(RunEnd::Result(result));
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use serde_json::{Map as JsonMap, Value};
 
 use super::call::{Approved, CallState, Evidence, Intent, Outcome, Wait};
 use super::entry::{Hooks, Operation, QueuedMessage, RecordedTool};
+use super::run_state::RunClock;
 use super::state::{Session, SessionFailure, SessionUsage};
 use super::turn::TurnCall;
 use crate::data::{
@@ -221,6 +222,7 @@ pub(super) struct RunStateForm<'a> {
     pub(super) interrupted: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) recoveries: u32,
+    pub(super) clock: RunClock,
     #[serde(rename = "loop")]
     pub(super) run: RunForm<'a>,
 }
@@ -273,6 +275,7 @@ impl Serialize for Session {
             partial: state.partial.as_ref().map(Cow::Borrowed),
             interrupted: state.interrupted,
             recoveries: state.recoveries,
+            clock: state.clock,
             run: state.run.to_part(),
         });
         let form = SessionForm {

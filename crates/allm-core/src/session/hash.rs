@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::entry::{EntryBody, QueuedMessage};
 use super::form::{CallForm, FailureForm};
-use super::state::{RunState, Session, SessionUsage};
+use super::run_state::{RunClock, RunState};
+use super::state::{Session, SessionUsage};
 use super::turn::OpenTurn;
 use crate::data::{HaltReason, Hash, Map, SessionId, SessionUid, Thread, Timestamp, Version};
 use crate::error::JsonError;
@@ -66,6 +67,7 @@ struct RunHash<'a> {
     attempt: u32,
     interrupted: bool,
     recoveries: u32,
+    clock: RunClock,
     partial: Option<&'a crate::data::Response>,
     started: Hash,
     state: Hash,
@@ -148,6 +150,7 @@ fn run_hash(state: &RunState, hash: Hash) -> Result<RunHash<'_>, JsonError> {
         attempt: state.attempt,
         interrupted: state.interrupted,
         recoveries: state.recoveries,
+        clock: state.clock,
         partial: state.partial.as_ref(),
         started: hash_of(&(state.op, &state.model, state.hooks, &state.tools))?,
         state: hash,

@@ -10,7 +10,8 @@ use super::entry::{
     CallPlan, CallsPlanned, Delivery, Halted, ModelEnd, ModelFailed, ModelResponded, Operation,
     OutcomePolicy, PlanOfCall, Recovered, RunStarted, ToolIntent, ToolOutcomeEntry,
 };
-use super::state::{RunState, Session, SessionFailure, marked_partial};
+use super::run_state::{RunClock, RunState};
+use super::state::{Session, SessionFailure, marked_partial};
 use super::turn::{OpenTurn, TurnCall};
 use crate::data::{CallFailure, FailureReason, HaltReason, Message, Mode, Response, Timestamp};
 use crate::encode;
@@ -22,7 +23,12 @@ use crate::run::{
 type Done = Result<(), &'static str>;
 
 impl Session {
-    pub(super) fn start_run(&mut self, started: &RunStarted, applied: &mut Applied) -> Done {
+    pub(super) fn start_run(
+        &mut self,
+        started: &RunStarted,
+        at: Timestamp,
+        applied: &mut Applied,
+    ) -> Done {
         if self.run.is_some() {
             return Err("a run is unfinished");
         }
@@ -75,6 +81,7 @@ impl Session {
             partial: None,
             interrupted: false,
             recoveries: 0,
+            clock: RunClock::started(at),
             run: begun.run,
         }));
         if let Some(end) = self.run.as_ref().and_then(|state| state.run.end().cloned()) {
@@ -254,10 +261,12 @@ impl Session {
         }
         let index = entry.call.index;
         if entry.policy == OutcomePolicy::AskPerson {
+            let approval = call.intent().and_then(|intent| intent.approval.clone());
             call.state = CallState::Waiting(Wait::Result(AwaitedResult {
                 reason: WaitReason::UnknownOutcome,
                 evidence: std::mem::take(&mut call.evidence),
                 expires_at: None,
+                approval,
             }));
             return self.feed(Input::CallWaits { index }, applied);
         }
@@ -307,12 +316,18 @@ impl Session {
         self.feed(Input::HaltWhen(HaltAnswer::GoOn), applied)
     }
 
-    pub(super) fn take_recovery(&mut self, recovered: &Recovered, applied: &mut Applied) -> Done {
+    pub(super) fn take_recovery(
+        &mut self,
+        recovered: &Recovered,
+        at: Timestamp,
+        applied: &mut Applied,
+    ) -> Done {
         let state = self.run.as_mut().ok_or("no run is unfinished")?;
         if state.id != recovered.run {
             return Err("it is about another run");
         }
         state.recoveries = state.recoveries.saturating_add(1);
+        state.clock.hand_over(at);
         state.interrupted = false;
         if recovered.lost_model_call {
             state.attempt = state.attempt.saturating_add(1);
@@ -364,6 +379,7 @@ const fn manual(expires_at: Option<Timestamp>) -> AwaitedResult {
         reason: WaitReason::Manual,
         evidence: Vec::new(),
         expires_at,
+        approval: None,
     }
 }
 

@@ -11,7 +11,8 @@ use super::check;
 use super::form::{RunStateForm, SessionForm, TurnForm};
 use super::hash::RunningHash;
 use super::journal::unsupported_machine;
-use super::state::{Notes, RunState, Session};
+use super::run_state::RunState;
+use super::state::{Notes, Session};
 use super::turn::{OpenTurn, TurnCall};
 use crate::data::{Message, Role, Thread};
 use crate::error::{Fault, FaultCode, SessionError, ValidationError, ValidationReason};
@@ -121,6 +122,7 @@ impl Session {
             partial: form.partial.map(Cow::into_owned),
             interrupted: form.interrupted,
             recoveries: form.recoveries,
+            clock: form.clock,
             run,
         }));
         Ok(())

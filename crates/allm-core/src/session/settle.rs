@@ -1,14 +1,14 @@
 //! What settles a session that nobody drives, or that has nothing to run.
 
+use serde_json::json;
+
 use super::call::Wait;
 use super::entry::{
     EntryBody, Expired, ModelEnd, ModelFailed, OutcomeSource, Recovered, ToolOutcomeEntry,
 };
 use super::ops::Input;
 use super::state::Session;
-use crate::data::{
-    ChatResult, FailureReason, HaltReason, Map, Response, Timestamp, Usage, WriterId,
-};
+use crate::data::{ChatResult, FailureReason, HaltReason, Response, Timestamp, Usage, WriterId};
 use crate::encode;
 use crate::error::{Error, Failure, StreamError, StreamReason};
 use crate::run::{Command, ToolOutcome};
@@ -100,13 +100,19 @@ impl Session {
         due.collect()
     }
 
-    /// The result of an operation that had nothing to run because something waits.
-    pub fn waiting_result(&self) -> ChatResult {
+    /// The result of an operation that had nothing to run: how the session stands.
+    pub fn standing_result(&self) -> ChatResult {
         let question = self.question();
         let halted_reason = match &question {
             Some(_) => HaltReason::AskUser,
-            None => HaltReason::ManualToolCalls,
+            None if self.open_waits().next().is_some() => HaltReason::ManualToolCalls,
+            None => self.last_halt.clone().unwrap_or(HaltReason::Completed),
         };
+        let error = self
+            .failure
+            .as_ref()
+            .and_then(|failure| failure.error.as_ref());
+        let error = error.map(|error| ("error".to_owned(), json!(error)));
         let (pending_question, pending_tool_call_id) = match question {
             Some(open) => match open.wait {
                 Wait::Question(question) => (Some(question.question), Some(open.tool_call_id)),
@@ -121,7 +127,7 @@ impl Session {
             halted_reason,
             pending_question,
             pending_tool_call_id,
-            metadata: Map::new(),
+            metadata: error.into_iter().collect(),
         }
     }
 }

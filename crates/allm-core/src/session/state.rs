@@ -6,13 +6,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::call::{Approval, CallState, Wait, WaitKind};
-use super::entry::{Hooks, Operation, QueuedMessage, RecordedTool};
+use super::entry::QueuedMessage;
 use super::hash::RunningHash;
 use super::key::CallKey;
+use super::run_state::RunState;
 use super::turn::{OpenTurn, TurnCall};
 use crate::data::{
-    HaltReason, Hash, HeadUpdate, InputId, Map, Message, ModelRef, Position, Response, Role, RunId,
-    SessionId, SessionStatus, SessionUid, Thread, Timestamp, ToolCallId, Usage, Version,
+    HaltReason, Hash, HeadUpdate, InputId, Map, Message, Position, Response, Role, SessionId,
+    SessionStatus, SessionUid, Thread, Timestamp, ToolCallId, Usage, Version,
 };
 use crate::error::{Failure, ValidationError};
 use crate::run::{Command, PARTIAL, Run};
@@ -50,39 +51,6 @@ pub(super) struct Notes {
     pub(super) context: Map,
     pub(super) metadata: Map,
     pub(super) tags: BTreeMap<String, String>,
-}
-
-/// A run that has not ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunState {
-    /// Its id.
-    pub id: RunId,
-    /// What began it.
-    pub op: Operation,
-    /// The model.
-    pub model: Option<ModelRef>,
-    /// Which closures it was started with.
-    pub hooks: Hooks,
-    /// The tools that it was started with.
-    pub tools: Vec<RecordedTool>,
-    /// Which attempt at the present model call is next, from 1.
-    pub attempt: u32,
-    /// What had come of an answer that was broken off.
-    pub partial: Option<Response>,
-    /// Whether the end of the last model call is known, so that none was lost.
-    pub interrupted: bool,
-    /// How often it was taken over since something was achieved.
-    pub recoveries: u32,
-    /// The loop.
-    pub(super) run: Run,
-}
-
-impl RunState {
-    /// The loop: what it has done, and with which settings.
-    #[must_use]
-    pub const fn run(&self) -> &Run {
-        &self.run
-    }
 }
 
 /// Why a session's status is `error`.

@@ -92,6 +92,17 @@ impl TurnCall {
         }
     }
 
+    /// Whether what this attempt came to is known, though it came too late to count.
+    #[must_use]
+    pub fn has_evidence(&self, attempt: u32) -> bool {
+        let waiting = match &self.state {
+            CallState::Waiting(Wait::Result(wait)) => wait.evidence.as_slice(),
+            _ => &[],
+        };
+        let mut evidence = self.evidence.iter().chain(waiting);
+        evidence.any(|evidence| evidence.attempt == attempt)
+    }
+
     /// What it is run with: the person's arguments, or the model's.
     #[must_use]
     pub fn arguments(&self) -> Map {

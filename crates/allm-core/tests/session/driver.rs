@@ -64,7 +64,7 @@ impl Sim {
     fn refused_result(&self) -> ChatResult {
         ChatResult {
             halted_reason: HaltReason::Error,
-            ..self.session.waiting_result()
+            ..self.session.standing_result()
         }
     }
 

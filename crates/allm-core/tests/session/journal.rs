@@ -157,7 +157,7 @@ fn s67_the_hashes_of_a_fixed_journal() {
         (hash.as_str(), chain.as_str()),
         (
             "sha256:3e4a52d02a29db4ad648a8690ce150b61baf695a0ab02fbf5da6acd80e900dda",
-            "sha256:ea050b9b6f0e5d09d52185e5d5e7230c23ee91c3863f634bd141a15357c79c13",
+            "sha256:7a2e1113b92e5cf524865ca29734ceee5391dc8c67cee99fa6b80a2b03ee84f6",
         )
     );
 }

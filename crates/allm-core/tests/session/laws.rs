@@ -298,7 +298,7 @@ impl Play {
                         return false;
                     }
                     if !sim.session.waits().is_empty() && !sim.session.has_ready_call() {
-                        assert!(sim.session.waiting_result().steps.is_empty());
+                        assert!(sim.session.standing_result().steps.is_empty());
                         return true;
                     }
                 }

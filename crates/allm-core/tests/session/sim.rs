@@ -241,7 +241,7 @@ impl Sim {
             Some(question) => {
                 self.answer(question.call, text)?;
                 if !self.session.waits().is_empty() && !self.session.has_ready_call() {
-                    return Ok(self.session.waiting_result());
+                    return Ok(self.session.standing_result());
                 }
             }
             None => {

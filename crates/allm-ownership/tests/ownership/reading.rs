@@ -338,3 +338,82 @@ async fn s52_a_slow_reader_slows_nobody() {
         Some("chat_completed")
     );
 }
+
+/// Counts how often the journal is read.
+#[derive(Default)]
+struct Loads(std::sync::atomic::AtomicUsize);
+
+impl Rule for Loads {
+    fn judge<'a>(&'a self, call: &'a Call) -> allm::BoxFuture<'a, Fate> {
+        if call.op == Op::Load {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
+        Box::pin(async { Fate::Done })
+    }
+}
+
+/// S50: every live event has its place: the turn, the attempt and its number there. None is missing to one who keeps up,
+/// and the journal is not read again for each of them.
+#[tokio::test(start_paused = true)]
+async fn s50_live_events_have_their_place() {
+    const DELTAS: usize = 600;
+    let ground = memory();
+    let loads = Arc::new(Loads::default());
+    let here = sessions(&Wrapped::around(ground.machine(0), "a", &loads));
+    let long = Script::new().chunks((0..DELTAS).map(|number| number.to_string()));
+    let broken = Script::new().text("lost").hang();
+    let fake = allm::Fake::new()
+        .reply(Script::new().call(ONCE, serde_json::json!({})))
+        .reply(broken)
+        .reply(long);
+    let gates = Gates::default();
+    let engine = World::default().engine("a", Some(&gates), &fake);
+    let engine = engine.build().expect("an engine");
+    let mut session = here.create("s").await.expect("created");
+    let mut events = session.events(Version(0));
+    let mut other = here.open("s").await.expect("opened");
+    let run = tokio::spawn(async move { session.reply(&engine, "Go").await });
+    // It listens from the first tool on.
+    while gates.waiting().is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    while events.next_ready().await.expect("read").is_some() {}
+    gates.open_all();
+    let mut places = Vec::new();
+    let mut deltas = 0;
+    let mut is_interrupted = false;
+    let before = loads.0.load(std::sync::atomic::Ordering::SeqCst);
+    loop {
+        match events.next().await.expect("read") {
+            Told::Live(live) => {
+                if matches!(live.event, Event::TextDelta(_)) {
+                    deltas += 1;
+                    if !std::mem::replace(&mut is_interrupted, true) {
+                        let sent = other.send("Wait!", Delivery::Interrupt).await;
+                        sent.expect("sent");
+                    }
+                }
+                if matches!(live.event, Event::AttemptReset(_)) {
+                    assert_eq!((live.turn, live.attempt, live.seq), (2, 2, 1));
+                }
+                places.push((live.turn, live.attempt, live.seq));
+            }
+            Told::Durable {
+                event: Event::ChatCompleted(_),
+                ..
+            } => break,
+            told => assert!(!matches!(told, Told::Lagged { .. })),
+        }
+    }
+    run.await.expect("no panic").expect("done");
+    assert_eq!(deltas, DELTAS + 1);
+    for attempt in [(2, 1), (2, 2)] {
+        let of_attempt = places.iter().filter(|place| (place.0, place.1) == attempt);
+        let numbers: Vec<u64> = of_attempt.map(|place| place.2).collect();
+        let all: Vec<u64> = (1..=numbers.len() as u64).collect();
+        assert_eq!(numbers, all, "{attempt:?}");
+    }
+    assert!(places.is_sorted(), "{places:?}");
+    let loads = loads.0.load(std::sync::atomic::Ordering::SeqCst) - before;
+    assert!(loads < 40, "{loads} reads for {DELTAS} deltas");
+}

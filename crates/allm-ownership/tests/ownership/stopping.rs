@@ -167,6 +167,77 @@ async fn s157_cancelled_with_one_of_three_done() {
     }
 }
 
+/// S157: a handler that cannot be stopped comes to its end later. That is kept, and changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn s157_what_a_blocking_handler_comes_to_later_is_kept() {
+    for is_timed_out in [false, true] {
+        for ground in all().await {
+            let (begin, begun) = std::sync::mpsc::channel();
+            let (go_on, wait) = std::sync::mpsc::channel::<()>();
+            let wait = std::sync::Mutex::new(wait);
+            let slow = tool("slow").blocking(move |_: serde_json::Value| {
+                begin.send(()).expect("somebody waits");
+                let _ = wait.lock().expect("not poisoned").recv();
+                Ok::<_, std::fmt::Error>(json!({"paid": true}))
+            });
+            let slow = match is_timed_out {
+                true => slow.timeout(Duration::from_millis(20)),
+                false => slow,
+            };
+            let fake = Fake::new()
+                .reply(Script::new().call("slow", json!({})))
+                .reply("done");
+            let engine = World::default().engine("a", None, &fake);
+            let engine = engine.tool(slow).build().expect("an engine");
+            let mut session = sessions(ground.machine(0))
+                .create("s")
+                .await
+                .expect("created");
+            let run = tokio::spawn(async move { session.reply(&engine, "Go").await });
+            let begun = tokio::task::spawn_blocking(move || begun.recv());
+            begun.await.expect("no panic").expect("it began");
+            let mut other = sessions(ground.machine(1)).open("s").await.expect("opened");
+            if !is_timed_out {
+                other.cancel("enough").await.expect("cancelled");
+            }
+            let result = timeout(SOON, run)
+                .await
+                .expect("at once")
+                .expect("no panic");
+            let expected = match is_timed_out {
+                true => ("timed_out", HaltReason::Completed),
+                false => ("cancelled", HaltReason::Cancelled),
+            };
+            assert_eq!(result.expect("a result").halted_reason, expected.1);
+            other.reload().await.expect("read");
+            let (status, thread) = (other.status(), other.thread());
+            go_on.send(()).expect("it waits");
+            let kept = async {
+                loop {
+                    let journal = Journal::read(ground.machine(1), "s").await;
+                    if journal.count("late_outcome") == 1 {
+                        return journal;
+                    }
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            let journal = timeout(SOON, kept).await.expect("it is kept");
+            assert_eq!(journal.outcomes(), [expected.0], "{}", ground.name);
+            assert_eq!(
+                (journal.session.status(), journal.session.thread()),
+                (status, thread)
+            );
+            let late = journal.entries.iter().find_map(|entry| match &entry.body {
+                EntryBody::LateOutcome(late) => Some(late.clone()),
+                _ => None,
+            });
+            let late = late.expect("it is there");
+            assert_eq!((late.outcome.as_str(), late.attempt), ("ok", 1));
+            assert_eq!(late.content, r#"{"paid":true}"#);
+        }
+    }
+}
+
 /// S158
 #[tokio::test(flavor = "multi_thread")]
 async fn s158_cancel_closes_what_waits() {

@@ -50,5 +50,7 @@ impl Settings {
         faults.positive("max_concurrency", self.max_concurrency.get());
         faults.positive("max_tool_output", self.max_tool_output.get());
         faults.positive("max_tool_arguments", self.max_tool_arguments.get());
+        faults.positive("approval_expiry", self.approval_expiry.get());
+        faults.positive("wait_expiry", self.wait_expiry.get());
     }
 }

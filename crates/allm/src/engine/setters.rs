@@ -185,6 +185,9 @@ macro_rules! setters {
             /// How long a person has to agree to a call; [`Duration::MAX`](std::time::Duration::MAX) is for ever. For
             /// sessions.
             approval_expiry(std::time::Duration);
+            /// How long somebody has to answer a question of a tool, or to give the result of a manual call; for ever,
+            /// unless it is said. For sessions.
+            wait_expiry(std::time::Duration);
             /// What becomes of calls whose outcome a crash destroyed. For sessions.
             on_unknown_outcome(crate::OnUnknownOutcome);
             /// How long a call may take; a tool's own limit beats it.

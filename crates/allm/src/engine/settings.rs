@@ -178,6 +178,8 @@ settings! {
     approval_policy, ApprovalPolicy: ApprovalPolicyFn;
     /// How long a person has to agree to a call.
     approval_expiry, ApprovalExpiry: Duration;
+    /// How long somebody has to answer a question, or to give the result of a manual call.
+    wait_expiry, WaitExpiry: Duration;
     /// What becomes of calls whose outcome a crash destroyed.
     on_unknown_outcome, OnUnknownOutcome: OnUnknownOutcome;
     /// How long a call may take.

@@ -28,7 +28,7 @@ use crate::chat::driver::Shows;
 use crate::chat::model::{ModelStep, ModelTurn};
 use crate::engine::plan::Plan;
 use crate::telemetry::run::RunSpans;
-use crate::tools::{BatchItem, BatchRun, Planner};
+use crate::tools::{BatchItem, BatchRun, OnLate, Planner};
 
 pub(crate) use prepare::{Drive, Limits, Orders, Outcome, checked_arguments, preview};
 
@@ -43,6 +43,8 @@ pub(crate) struct Signals {
     pub(crate) leave: CancelToken,
     /// The right to drive the session, where it can be lost.
     pub(crate) tenure: Option<Tenure>,
+    /// Who keeps what handlers come to too late.
+    pub(crate) on_late: Option<OnLate>,
 }
 
 impl Signals {
@@ -121,14 +123,17 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
         let own = CancelToken::new();
         let mut runner = plan.runner_settings();
         runner.cancel = own.child();
+        runner.on_late = signals.on_late.clone();
         if let Some(uid) = journal.session().uid() {
             runner.key_owner = uid.as_bytes().to_vec();
         }
         let planner = plan.planner(Arc::new(runner));
-        let limit = journal
-            .session()
-            .run()
-            .and_then(|state| state.run().options().deadlines.run);
+        sink.begin(journal.session().turn(), 1);
+        let limit = journal.session().run().and_then(|state| {
+            let limit = state.run().options().deadlines.run?;
+            // What the drivers before have used is used.
+            Some(limit.saturating_sub(state.clock.used()))
+        });
         Self {
             planner,
             shows: Shows::of(&plan),

@@ -46,10 +46,16 @@ impl Deref for DurableSession {
 /// How often an input is tried again when others write at the same time.
 const TRIES: u32 = 16;
 
-/// Waits a little when many write at once: longer each time, and each for another time.
-async fn give_way(attempt: u32) {
-    let longest = Duration::from_millis(8 << attempt.min(8));
-    tokio::time::sleep(longest.mul_f64(random::fraction())).await;
+/// Waits a little when many write at once: longer each time, and each for another time, as what it has to say tells.
+/// No dice are thrown, so that the same order of events is the same run.
+async fn give_way(attempt: u32, bodies: &[EntryBody]) {
+    use std::hash::{DefaultHasher, Hasher as _};
+    let mut spread = DefaultHasher::new();
+    spread.write(&allm_core::json::canonical(&bodies).unwrap_or_default());
+    spread.write_u32(attempt);
+    let longest = 8_u64 << attempt.min(8);
+    let wait = spread.finish().checked_rem(longest).unwrap_or_default();
+    tokio::time::sleep(Duration::from_millis(wait)).await;
 }
 
 impl DurableSession {
@@ -441,7 +447,7 @@ impl DurableSession {
                     return Ok(());
                 }
                 Err(error) if error.reason == StoreReason::Conflict => {
-                    give_way(attempt).await;
+                    give_way(attempt, &fresh).await;
                     self.reload().await?;
                     conflict = Some(error.into());
                 }

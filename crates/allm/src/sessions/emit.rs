@@ -13,6 +13,11 @@ use futures_core::Stream;
 pub(crate) trait Sink: Send {
     /// Takes an event. Ready when the driver may go on.
     fn emit(&mut self, event: Event) -> impl Future<Output = ()> + Send;
+
+    /// The events from now on belong to this attempt at the model call of this turn.
+    fn begin(&mut self, turn: u32, attempt: u32) {
+        let _ = (turn, attempt);
+    }
 }
 
 /// What a driver has told and nobody has taken.

@@ -7,6 +7,7 @@ use allm_core::session::{Session as Data, read};
 use allm_core::{Event, Link, LoadFrom, SessionError, SessionId, Version};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::time::{Instant, timeout_at};
 
 use super::durable::DurableSession;
 use super::lease::LOOK_EVERY;
@@ -24,12 +25,72 @@ pub enum Told {
         event: Event,
     },
     /// Something that only those hear who listen while it happens, in the process that drives the session.
-    Live(Event),
+    Live(LiveEvent),
     /// The reader was too slow for the live events, or asked for what was trimmed. Durable events go on from here.
     Lagged {
         /// The version to go on from.
         resume_at: Version,
     },
+}
+
+/// A live event and its place, by which a display knows what it has and what it missed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LiveEvent {
+    /// The turn that it belongs to.
+    pub turn: u32,
+    /// The attempt at that turn's model call, from 1. A higher one makes what came of the lower ones void.
+    pub attempt: u32,
+    /// Its number among the live events of that attempt, from 1 and without gaps.
+    pub seq: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What a driver tells everyone in its process.
+#[derive(Clone)]
+pub(crate) enum Heard {
+    /// Something that stands in no journal.
+    Live(LiveEvent),
+    /// Something was written.
+    Written,
+}
+
+/// Gives live events their place.
+#[derive(Default)]
+pub(crate) struct Places {
+    turn: u32,
+    attempt: u32,
+    seq: u64,
+}
+
+impl Places {
+    /// Another attempt at a model call begins.
+    pub(crate) fn begin(&mut self, turn: u32, attempt: u32) {
+        *self = Self {
+            turn,
+            attempt,
+            seq: 0,
+        };
+    }
+
+    /// What is told of an event, if anyone listens.
+    pub(crate) fn place(&mut self, event: &Event, is_heard: bool) -> Option<Heard> {
+        let is_live = is_live(event);
+        self.seq += u64::from(is_live);
+        if !is_heard {
+            return None;
+        }
+        if !is_live {
+            return Some(Heard::Written);
+        }
+        Some(Heard::Live(LiveEvent {
+            turn: self.turn,
+            attempt: self.attempt,
+            seq: self.seq,
+            event: event.clone(),
+        }))
+    }
 }
 
 /// The events of a session after a version, and then as they happen.
@@ -42,7 +103,11 @@ pub struct SessionEvents {
     /// How the session stands at the last version read; `None` before the first look.
     state: Option<(Data, Link)>,
     queue: VecDeque<Told>,
-    live: Option<broadcast::Receiver<Event>>,
+    live: Option<broadcast::Receiver<Heard>>,
+    /// Whether the journal may have what was not read.
+    stale: bool,
+    /// When the journal is looked at, whatever was heard.
+    look_at: Instant,
 }
 
 impl std::fmt::Debug for SessionEvents {
@@ -65,6 +130,8 @@ impl DurableSession {
             state: None,
             queue: VecDeque::new(),
             live: None,
+            stale: true,
+            look_at: Instant::now(),
         }
     }
 }
@@ -80,11 +147,11 @@ impl SessionEvents {
             if let Some(told) = self.queue.pop_front() {
                 return Ok(told);
             }
-            self.look().await?;
-            if !self.queue.is_empty() {
-                continue;
+            if self.stale || self.look_at <= Instant::now() {
+                self.look().await?;
+            } else {
+                self.wait().await;
             }
-            self.wait().await;
         }
     }
 
@@ -104,19 +171,20 @@ impl SessionEvents {
     /// Reads what the journal has that was not read.
     async fn look(&mut self) -> Result<(), SessionError> {
         let store = Arc::clone(self.sessions.store());
-        // What is known stays known when the store does not answer, or when nobody waits for it any more.
-        let (mut data, link) = match &self.state {
-            Some(known) => known.clone(),
-            None => (Data::empty(self.id.clone()), Link::START),
-        };
-        let loaded = store.load(&self.id, LoadFrom::After(data.version())).await;
-        let loaded = match &self.state {
+        let known = self.state.as_ref().map(|(data, _)| data);
+        let version = known.map_or(Version(0), Data::version);
+        let uid = known.and_then(Data::uid);
+        let loaded = store.load(&self.id, LoadFrom::After(version)).await;
+        let loaded = match uid {
             Some(_) => loaded.map_err(super::store_journal::lost_if_gone)?,
             None => loaded?,
         };
-        if data.uid().is_some_and(|uid| uid != loaded.head.uid) {
+        if uid.is_some_and(|uid| uid != loaded.head.uid) {
             return Err(SessionError::lost_ownership());
         }
+        // What was told stays told: a state that is lost to an error is read anew, from the start.
+        let known = self.state.take();
+        let (mut data, link) = known.unwrap_or_else(|| (Data::empty(self.id.clone()), Link::START));
         let end = loaded.verify(&link)?;
         let mut told = Vec::new();
         let mut after = self.after;
@@ -137,10 +205,12 @@ impl SessionEvents {
         }
         self.after = after.max(data.version());
         self.queue.extend(told);
-        if self.live.is_none()
-            && let Some(uid) = data.uid()
-        {
-            self.live = self.sessions.live(uid);
+        // What happens between this look and the first that is heard must be looked for.
+        self.stale = false;
+        self.look_at = Instant::now() + LOOK_EVERY;
+        if self.live.is_none() {
+            self.live = self.sessions.live(loaded.head.uid);
+            self.stale = self.live.is_some();
         }
         self.state = Some((data, end));
         Ok(())
@@ -151,36 +221,46 @@ impl SessionEvents {
         let store = Arc::clone(self.sessions.store());
         match &mut self.live {
             None => {
-                let _ = tokio::time::timeout(LOOK_EVERY, store.changed(&self.id)).await;
+                let _ = timeout_at(self.look_at, store.changed(&self.id)).await;
+                self.stale = true;
             }
-            Some(live) => {
-                let heard = tokio::time::timeout(LOOK_EVERY, live.recv()).await;
-                match heard {
-                    Err(_) => {}
-                    Ok(Ok(event)) => self.hear(event),
-                    Ok(Err(RecvError::Lagged(_))) => self.lag(),
-                    Ok(Err(RecvError::Closed)) => self.live = None,
-                }
-            }
+            Some(live) => match timeout_at(self.look_at, live.recv()).await {
+                Err(_) => self.stale = true,
+                Ok(Ok(heard)) => self.hear(heard),
+                Ok(Err(RecvError::Lagged(_))) => self.lag(),
+                Ok(Err(RecvError::Closed)) => self.end_hearing(),
+            },
         }
     }
 
     fn take_live(&mut self) {
         while let Some(live) = &mut self.live {
             match live.try_recv() {
-                Ok(event) => self.hear(event),
+                Ok(heard) => self.hear(heard),
                 Err(TryRecvError::Lagged(_)) => self.lag(),
-                Err(TryRecvError::Closed) => self.live = None,
+                Err(TryRecvError::Closed) => self.end_hearing(),
                 Err(TryRecvError::Empty) => return,
             }
         }
     }
 
-    /// What stands in the journal is read there.
-    fn hear(&mut self, event: Event) {
-        if is_live(&event) {
-            self.queue.push_back(Told::Live(event));
+    /// What stands in the journal is read there. What belongs to a turn that the journal has told of is over.
+    fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Written => self.stale = true,
+            Heard::Live(live) if live.turn >= self.turn() => self.queue.push_back(Told::Live(live)),
+            Heard::Live(_) => {}
         }
+    }
+
+    /// The turn that the journal has come to, as far as it was read.
+    fn turn(&self) -> u32 {
+        self.state.as_ref().map_or(0, |(data, _)| data.turn())
+    }
+
+    fn end_hearing(&mut self) {
+        self.live = None;
+        self.stale = true;
     }
 
     fn lag(&mut self) {
@@ -189,6 +269,7 @@ impl SessionEvents {
             .as_ref()
             .map_or(self.after, |(data, _)| data.version());
         self.queue.push_back(Told::Lagged { resume_at });
+        self.stale = true;
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use allm_core::session::{Append, Session as Data};
 use allm_core::{
-    AppendId, CancelToken, DeleteIf, Event, Fault, FaultCode, Head, Link, Map, NewSession, Page,
+    AppendId, CancelToken, DeleteIf, Fault, FaultCode, Head, Link, Map, NewSession, Page,
     PageRequest, SessionError, SessionFilter, SessionId, SessionReason, SessionStore, SessionUid,
     StoreError, StoreReason, Takeover, Thread, ValidationError, ValidationReason, Version,
     WriterId,
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::driver::Limits;
 use super::durable::DurableSession;
 use super::lease::HeldLease;
+use super::reading::Heard;
 use super::store_journal::{StoreJournal, View};
 use crate::random;
 
@@ -31,7 +32,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) writer: WriterId,
     pub(crate) options: SessionsOptions,
-    running: Mutex<HashMap<SessionUid, broadcast::Sender<Event>>>,
+    running: Mutex<HashMap<SessionUid, broadcast::Sender<Heard>>>,
     /// The sessions whose lease this process holds or asks for.
     held: Arc<Mutex<HashSet<SessionUid>>>,
     /// How many sessions are driven here.
@@ -351,7 +352,7 @@ impl Sessions {
         let _ = count.wait_for(|running| *running == 0).await;
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<SessionUid, broadcast::Sender<Event>>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<SessionUid, broadcast::Sender<Heard>>> {
         self.0
             .running
             .lock()
@@ -359,7 +360,7 @@ impl Sessions {
     }
 
     /// The live events of a session that this process drives.
-    pub(crate) fn live(&self, uid: SessionUid) -> Option<broadcast::Receiver<Event>> {
+    pub(crate) fn live(&self, uid: SessionUid) -> Option<broadcast::Receiver<Heard>> {
         self.running().get(&uid).map(broadcast::Sender::subscribe)
     }
 
@@ -472,7 +473,7 @@ impl Drop for Reserved {
 pub(crate) struct Noted {
     sessions: Sessions,
     uid: SessionUid,
-    pub(crate) live: broadcast::Sender<Event>,
+    pub(crate) live: broadcast::Sender<Heard>,
 }
 
 impl Drop for Noted {

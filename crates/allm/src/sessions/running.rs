@@ -11,6 +11,8 @@ use super::driver::{Drive, Orders, Outcome as Driven, Signals};
 use super::durable::DurableSession;
 use super::emit::{Queue, Sink};
 use super::journal::Journal as _;
+use super::late;
+use super::reading::{Heard, Places};
 use super::registry::{Noted, Sessions, Taken};
 use super::store_journal::View;
 use crate::engine::Engine;
@@ -18,18 +20,26 @@ use crate::engine::Engine;
 /// The events of a driver for whoever began the run and for everyone else who listens in this process.
 pub(crate) struct Broadcast {
     to_caller: Option<mpsc::UnboundedSender<Event>>,
-    live: broadcast::Sender<Event>,
+    live: broadcast::Sender<Heard>,
+    places: Places,
 }
 
 impl Sink for Broadcast {
     /// Nobody is waited for.
     async fn emit(&mut self, event: Event) {
-        let _ = self.live.send(event.clone());
+        let is_heard = self.live.receiver_count() > 0;
+        if let Some(heard) = self.places.place(&event, is_heard) {
+            let _ = self.live.send(heard);
+        }
         if let Some(caller) = &self.to_caller
             && caller.send(event).is_err()
         {
             self.to_caller = None;
         }
+    }
+
+    fn begin(&mut self, turn: u32, attempt: u32) {
+        self.places.begin(turn, attempt);
     }
 }
 
@@ -52,8 +62,13 @@ pub(crate) async fn drive_taken(
     let mut sink = Broadcast {
         to_caller,
         live: noted.live.clone(),
+        places: Places::default(),
     };
     let tenure = Some(taken.journal.tenure.clone());
+    let data = &taken.journal.view.data;
+    let on_late = data
+        .uid()
+        .and_then(|uid| late::keeper(&sessions, data.id(), uid));
     let drive = Drive {
         journal: &mut taken.journal,
         sink: &mut sink,
@@ -65,6 +80,7 @@ pub(crate) async fn drive_taken(
             closing: sessions.0.closing.clone(),
             leave: sessions.0.leave.clone(),
             tenure,
+            on_late,
         },
     };
     let result = drive.run().await;

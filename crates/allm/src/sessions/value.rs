@@ -489,7 +489,7 @@ impl<'a> Target<'a> for &'a mut Session {
             };
             match drive.run().await? {
                 super::driver::Outcome::Result(result) => Ok(*result),
-                super::driver::Outcome::Left => Ok(journal.session().waiting_result()),
+                super::driver::Outcome::Left => Ok(journal.session().standing_result()),
             }
         })
     }

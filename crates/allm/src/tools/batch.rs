@@ -3,25 +3,23 @@
 mod board;
 mod call;
 mod encoding;
+mod reports;
 mod settle;
 
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use allm_core::run::{CallToRun, Stop, ToolOutcome};
 use allm_core::{
-    CancelToken, Event, Progress, ProgressSink, ToolError, ToolFailure, ToolProgress, ToolReason,
-    compact, encode, limits,
+    CancelToken, Event, ToolError, ToolFailure, ToolProgress, ToolReason, compact, encode,
 };
 use futures_core::Stream;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tracing::{Instrument, Span};
 
-use super::aside::clear_the_way;
-use super::cut;
 use super::executor::exited;
 use super::settings::RunnerSettings;
 use super::toolset::{Entry, ToolSet};
@@ -29,6 +27,8 @@ use super::wait::{First, race};
 use board::{Board, Note};
 use call::{Call, Watched};
 pub(crate) use encoding::encoded_value;
+pub(crate) use reports::LateReply;
+use reports::Reports;
 
 /// What happens in a batch.
 #[derive(Debug)]
@@ -268,31 +268,6 @@ impl Shared {
 fn timed_out(cause: &str) -> ToolError {
     let message = "the call passed its time limit";
     ToolError::new(ToolReason::Timeout, message).cause(cause)
-}
-
-/// Where a handler reports progress. Once the batch is gone, reports reach nobody.
-struct Reports {
-    shared: Weak<Shared>,
-    place: usize,
-}
-
-impl ProgressSink for Reports {
-    fn report(&self, progress: Progress) {
-        let Some(shared) = self.shared.upgrade() else {
-            return;
-        };
-        let number = |number: Option<f64>| number.filter(|number| number.is_finite());
-        let message = progress.message;
-        let progress = Progress {
-            progress: number(progress.progress),
-            total: number(progress.total),
-            message: message.map(|message| cut(message, limits::MAX_PROGRESS_MESSAGE)),
-        };
-        if shared.board.report(self.place, progress) {
-            // The consumer was woken, and the handler may go on without giving its thread back.
-            clear_the_way(shared.runtime.as_ref());
-        }
-    }
 }
 
 #[cfg(test)]

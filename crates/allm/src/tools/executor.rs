@@ -140,19 +140,26 @@ async fn off_thread(
     arguments: Map,
     context: ToolContext,
 ) -> Outcome {
+    let (cancel, sink) = (context.cancel.clone(), context.progress.clone());
     let work = move || {
         // A thread may come free only after the call was stopped.
-        if context.cancel.is_cancelled() {
+        if cancel.is_cancelled() {
             return Err(exited("it was cancelled before it began"));
         }
         let call = pin!(handler.call(arguments, context));
-        match call.poll(&mut Context::from_waker(Waker::noop())) {
+        let outcome = match call.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => Err(ToolError::new(
                 ToolReason::InvalidReturn,
                 "a blocking handler did not do its work in one go",
             )),
+        };
+        if cancel.is_cancelled()
+            && let Some(sink) = sink
+        {
+            sink.late(outcome.clone());
         }
+        outcome
     };
     match Owned::blocking(work).await {
         Ok(outcome) => outcome,

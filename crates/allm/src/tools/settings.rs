@@ -9,6 +9,7 @@ use allm_core::{
     AnyValue, CancelToken, Redactor, RequestId, SessionId, ToolExecutor, ToolResultEncoder,
 };
 
+use super::batch::LateReply;
 use super::executor::DefaultExecutor;
 use super::policy::OnToolError;
 
@@ -44,7 +45,12 @@ pub(crate) struct RunnerSettings {
     pub(crate) captures: Option<Redactor>,
     /// Whose calls these are, for idempotency keys: the session's uid, else the request id.
     pub(crate) key_owner: Vec<u8>,
+    /// Who hears of handlers that go on after their call has ended.
+    pub(crate) on_late: Option<OnLate>,
 }
+
+/// Hears of handlers that go on after their call has ended.
+pub(crate) type OnLate = Arc<dyn Fn(LateReply) + Send + Sync>;
 
 impl Default for RunnerSettings {
     fn default() -> Self {
@@ -63,6 +69,7 @@ impl Default for RunnerSettings {
             cancel: CancelToken::new(),
             captures: None,
             key_owner: Vec::new(),
+            on_late: None,
         }
     }
 }

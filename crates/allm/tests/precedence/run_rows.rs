@@ -131,6 +131,23 @@ fn session_rows() -> Vec<Row> {
             },
         ),
         at(
+            Scene::Calls("left"),
+            row! {
+                WaitExpiry in Text, wait_expiry(|i| 3: limit(i)), on [engine session],
+                observe: |seen| {
+                    let session = seen.session.as_ref().unwrap();
+                    let since = session.created_at().unwrap().as_millis();
+                    let open = session.next_expiry().map(|at| at.as_millis() - since);
+                    // The session was made a moment before.
+                    format!("{:?}", open.map(|millis| millis / 1000))
+                },
+                expected: |said| match said {
+                    Some(Said::Value(i)) => format!("Some({})", LIMITS[i]),
+                    Some(Said::Off) | None => "None".to_owned(),
+                },
+            },
+        ),
+        at(
             STUCK,
             row! {
                 OnUnknownOutcome in Text,

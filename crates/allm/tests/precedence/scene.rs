@@ -131,7 +131,7 @@ impl Adapter for Probe {
     }
 }
 
-/// `note`, `fails`, `slow`, `long`, `gated` and `stuck`.
+/// `note`, `fails`, `slow`, `long`, `gated`, `left` and `stuck`.
 pub(crate) fn tools(notes: &Shared) -> Vec<Tool> {
     let (notes, entered) = (Arc::clone(notes), Arc::clone(notes));
     let tool = |name: &str| Tool::new(name, "", json!({"type": "object"}));
@@ -158,6 +158,7 @@ pub(crate) fn tools(notes: &Shared) -> Vec<Tool> {
         tool("gated")
             .approval(ApprovalRule::Always)
             .handler(|_: Map| async { Ok::<_, String>("done") }),
+        tool("left").manual(),
         tool("stuck").handler(move |_: Map, context: ToolContext| {
             entered.lock().unwrap().handled.push(context);
             std::future::pending::<Result<(), String>>()

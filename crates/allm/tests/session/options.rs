@@ -1,6 +1,7 @@
 //! S33 to S35: what holds for a run, and what an unfinished one goes on with.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use allm::{
     Beginning, Engine, ErrorDecision, Event, Fake, HaltReason, OnToolError, Script, SessionId,
@@ -8,7 +9,7 @@ use allm::{
 };
 use serde_json::{Value, json};
 
-use crate::form::{Op, beginning, on_every_form, reply};
+use crate::form::{Op, beginning, on_durable, on_every_form, reply};
 use crate::support::{World, giving, map, sent, tool};
 
 /// What handlers were told: the context as they read it, and the session's id.
@@ -137,6 +138,46 @@ async fn s34_an_unfinished_run_goes_on_with_its_own_options() {
         assert_eq!(last.request.temperature, Some(0.5));
         assert_eq!(last.model.to_string(), "fake:any");
         assert_eq!(sent(&fake, 1), sent(&fake, 2));
+        fake.assert_calls(3);
+    })
+    .await;
+}
+
+/// S34: the time that earlier drivers used is used; the time in which nobody drove the run is not.
+#[tokio::test(start_paused = true)]
+async fn s34_a_deadline_is_of_the_run_and_not_of_its_driver() {
+    on_durable(async |talk| {
+        let hanging = || Script::new().text("half").hang();
+        let fake = Fake::new()
+            .reply(Script::new().call("slow", json!({})))
+            .reply(hanging())
+            .reply(hanging());
+        let clock = talk.clock.clone();
+        let slow = tool("slow").handler(move |_: Value| {
+            let clock = clock.clone();
+            async move {
+                for _ in 0..20 {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    clock.advance(Duration::from_secs(1));
+                }
+                Ok::<_, std::fmt::Error>(())
+            }
+        });
+        let engine = talk.engine(&fake, vec![slow]);
+        let engine = engine
+            .with(|builder| builder.run_deadline(Duration::from_secs(60)))
+            .unwrap();
+        let is_text = |event: &Event| matches!(event, Event::TextDelta(_));
+        talk.crash(&engine, reply("Go"), |events| events.iter().any(is_text))
+            .await;
+        talk.send("Are you there?", allm::session::Delivery::NextRun)
+            .await
+            .unwrap();
+        let begun = tokio::time::Instant::now();
+        let result = talk.resume(&engine).await.unwrap();
+        assert_eq!(result.halted_reason, HaltReason::DeadlineExceeded);
+        let took = begun.elapsed().as_secs();
+        assert!((40..=41).contains(&took), "{took}");
         fake.assert_calls(3);
     })
     .await;

@@ -1,14 +1,14 @@
 //! Section G, in one process: calls of which nobody knows what they came to, and tools that changed meanwhile.
 
-use allm::session::Outcome;
+use allm::session::{EntryBody, Outcome};
 use allm::{
-    Effect, Engine, Fake, HaltReason, OnUnknownOutcome, ProbeAnswer, Script, SessionReason,
-    SessionStatus,
+    ApprovalRule, Effect, Engine, Event, Fake, HaltReason, OnUnknownOutcome, ProbeAnswer, Script,
+    SessionReason, SessionStatus, Tool,
 };
 use serde_json::json;
 
 use crate::effects::{Probe, acting, crashed_in, told_unknown};
-use crate::form::{Talk, on_every_form, reply};
+use crate::form::{Form, Op, Talk, on_every_form, reply};
 use crate::support::{World, giving, key, manual, outcomes, sent, texts};
 
 /// S92: the model is told and the run goes on.
@@ -76,6 +76,121 @@ async fn s93_a_person_lets_it_run_again() {
         assert_eq!(keys.len(), 2);
         assert_eq!(keys[0], keys[1]);
         assert_eq!(texts(talk)[2], r#"tool: {"times":2}"#);
+        assert_eq!(talk.status(), SessionStatus::Completed);
+    })
+    .await;
+}
+
+/// A gated call that was agreed to and begun when the process died.
+async fn crashed_after_approval(talk: &mut Talk, fake: &Fake, tool: &Tool, world: &World) {
+    let engine = talk.engine(fake, vec![tool.clone()]);
+    talk.reply(&engine, "Go").await.unwrap();
+    talk.approve(key(1, 0)).await.unwrap();
+    let before = world.clone();
+    talk.crash(&engine, Op::Resume, move |_| before.count("act") == 1)
+        .await;
+    assert_eq!(talk.status(), SessionStatus::InProgress);
+}
+
+fn gated(world: &World, effect: Effect) -> Tool {
+    world.stuck("act", effect).approval(ApprovalRule::Always)
+}
+
+/// S93: what was agreed to holds for the second run, too, as long as the tool is the same.
+#[tokio::test(start_paused = true)]
+async fn s93_a_gated_call_runs_again_under_its_approval() {
+    for is_changed in [false, true] {
+        on_every_form(async |talk| {
+            let (fake, world) = (acting(), World::default());
+            let mut tool = gated(&world, Effect::AtMostOnce);
+            crashed_after_approval(talk, &fake, &tool, &world).await;
+            if is_changed {
+                tool.description = "Another tool.".to_owned();
+            }
+            let engine = talk.engine(&fake, vec![tool]);
+            let engine = engine
+                .with(|builder| builder.on_unknown_outcome(OnUnknownOutcome::AskPerson))
+                .unwrap();
+            talk.resume(&engine).await.unwrap();
+            talk.rerun(key(1, 0)).await.unwrap();
+            talk.resume(&engine).await.unwrap();
+            if is_changed {
+                assert_eq!(talk.status(), SessionStatus::AwaitingApproval);
+                assert_eq!(world.count("act"), 1);
+                return;
+            }
+            assert_eq!(talk.status(), SessionStatus::Completed);
+            assert_eq!(world.count("act"), 2);
+            if talk.form == Form::Durable {
+                let intents = talk
+                    .entries()
+                    .await
+                    .into_iter()
+                    .filter_map(|entry| match entry {
+                        EntryBody::ToolIntent(intent) => Some(intent.approval_id),
+                        _ => None,
+                    });
+                let intents: Vec<_> = intents.collect();
+                assert!(intents[0].is_some());
+                assert_eq!(intents, [intents[0]; 2]);
+            }
+        })
+        .await;
+    }
+}
+
+/// S147: a call that may have begun is not run again as what the tool is now.
+#[tokio::test(start_paused = true)]
+async fn s147_a_begun_call_is_not_run_again_when_its_tool_changed() {
+    let not_done = || Probe::saying([Ok(ProbeAnswer::NotDone)]).effect();
+    for effect in [Effect::Idempotent, not_done()] {
+        for is_changed in [false, true] {
+            on_every_form(async |talk| {
+                let (fake, world) = (acting(), World::default());
+                let effect = match &effect {
+                    Effect::Reconcile(_) => not_done(),
+                    other => other.clone(),
+                };
+                let mut tool = gated(&world, effect);
+                crashed_after_approval(talk, &fake, &tool, &world).await;
+                if is_changed {
+                    tool.description = "Another tool.".to_owned();
+                }
+                let engine = talk.engine(&fake, vec![tool]);
+                talk.resume(&engine).await.unwrap();
+                assert_eq!(talk.status(), SessionStatus::Completed);
+                assert_eq!(world.count("act"), if is_changed { 1 } else { 2 });
+                assert_eq!(told_unknown(&sent(&fake, 1)), is_changed);
+            })
+            .await;
+        }
+    }
+}
+
+/// S99: the operation that finds the loop returns a result that says so, and has run nothing.
+#[tokio::test(start_paused = true)]
+async fn s99_a_crash_loop_is_a_result() {
+    on_every_form(async |talk| {
+        let hanging = || Script::new().text("half").hang();
+        let mut fake = Fake::new();
+        for _ in 0..3 {
+            fake = fake.reply(hanging());
+        }
+        let fake = fake.reply("done");
+        let engine = talk.engine(&fake, vec![]);
+        let is_text = |event: &Event| matches!(event, Event::TextDelta(_));
+        let until = |events: &[Event]| events.iter().any(is_text);
+        talk.crash(&engine, reply("Go"), until).await;
+        talk.crash(&engine, Op::Resume, until).await;
+        talk.crash(&engine, Op::Resume, until).await;
+        let result = talk.resume(&engine).await.unwrap();
+        assert_eq!(result.halted_reason, HaltReason::Error);
+        assert_eq!(result.metadata["error"]["reason"], "crash_loop");
+        assert_eq!(result.thread, talk.thread());
+        assert_eq!(talk.status(), SessionStatus::Error);
+        assert_eq!(talk.failure().unwrap().kind, "crash_loop");
+        fake.assert_calls(3);
+        talk.retry(&engine).await.unwrap();
         assert_eq!(talk.status(), SessionStatus::Completed);
     })
     .await;

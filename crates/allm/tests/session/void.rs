@@ -1,4 +1,4 @@
-//! Section K: approvals that come too late, and those that are void.
+//! Sections A and K: waits that nobody answers in time, and approvals that are void.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::approvals::{gated, one};
 use crate::form::{Form, Talk, on_durable, on_every_form, on_forms, reply};
-use crate::support::{World, key, map, outcomes, sent, texts};
+use crate::support::{World, asking, key, manual, map, outcomes, sent, texts};
 
 async fn soon(talk: &mut Talk) -> (Fake, World, Engine) {
     let script = Script::new().call("act", json!({"x": 1}));
@@ -166,4 +166,79 @@ async fn s146_altered_arguments_are_not_read() {
         assert_eq!(world.count("act"), 0);
     })
     .await;
+}
+
+/// S8: how long a question and a manual call wait is a setting; for ever, unless it is said.
+#[tokio::test(start_paused = true)]
+async fn s8_a_question_and_a_manual_call_that_nobody_answers() {
+    on_every_form(async |talk| {
+        let script = Script::new().call("ask", json!({})).call("m", json!({}));
+        let fake = Fake::new().reply(script).reply("done");
+        let engine = talk.engine(&fake, vec![asking("ask", "Which one?"), manual("m")]);
+        talk.drive(&engine, reply("Go"), |call| {
+            call.wait_expiry(Duration::from_millis(20))
+        })
+        .await
+        .unwrap();
+        let due: Vec<_> = talk
+            .waits()
+            .iter()
+            .map(|open| open.wait.expires_at())
+            .collect();
+        assert!(due.iter().all(Option::is_some), "{due:?}");
+        // The question is asked after the manual call was left.
+        while !talk.waits().is_empty() {
+            talk.pass_expiry();
+            let late = talk.submit(key(1, 1), "late").await.unwrap_err();
+            assert_eq!(late.reason, SessionReason::NotWaiting);
+            talk.expire().await.unwrap();
+        }
+        let late = talk.answer(key(1, 0), "This one").await.unwrap_err();
+        assert_eq!(late.reason, SessionReason::NotWaiting);
+        assert_eq!(outcomes(talk), [Some(Outcome::Expired); 2]);
+        assert_eq!(talk.status(), SessionStatus::Idle);
+        // Neither the sentinel nor the question is left.
+        assert_eq!(talk.thread().len(), 4);
+        talk.resume(&engine).await.unwrap();
+        let sent = sent(&fake, 1);
+        assert_eq!(sent.len(), 4);
+        assert!(sent[2].contains(r#""reason":"expired""#), "{sent:?}");
+        assert!(sent[3].contains(r#""reason":"expired""#), "{sent:?}");
+    })
+    .await;
+}
+
+/// S8: nothing said is for ever.
+#[tokio::test(start_paused = true)]
+async fn s8_a_question_waits_for_ever() {
+    on_every_form(async |talk| {
+        let script = Script::new().call("ask", json!({})).call("m", json!({}));
+        let fake = Fake::new().reply(script);
+        let engine = talk.engine(&fake, vec![asking("ask", "Which one?"), manual("m")]);
+        talk.reply(&engine, "Go").await.unwrap();
+        assert_eq!(talk.next_expiry(), None);
+    })
+    .await;
+}
+
+/// A time limit of nothing is refused before anything happens.
+#[tokio::test(start_paused = true)]
+async fn s144_no_time_at_all_is_refused() {
+    type Set = for<'a> fn(allm::SessionCall<'a>) -> allm::SessionCall<'a>;
+    let settings: [(&str, Set); 2] = [
+        ("approval_expiry", |call| {
+            call.approval_expiry(Duration::ZERO)
+        }),
+        ("wait_expiry", |call| call.wait_expiry(Duration::ZERO)),
+    ];
+    for (name, set) in settings {
+        on_every_form(async |talk| {
+            let fake = Fake::new();
+            let engine = talk.engine(&fake, vec![]);
+            let error = talk.drive(&engine, reply("Go"), set).await.unwrap_err();
+            assert!(error.to_string().contains(name), "{error}");
+            fake.assert_calls(0);
+        })
+        .await;
+    }
 }

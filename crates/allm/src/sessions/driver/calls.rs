@@ -53,7 +53,9 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         };
         match planned {
             Planned::Run { counted } => CallPlan::Run(RunPlan { free: !counted }),
-            Planned::Manual => CallPlan::Manual(ManualPlan::default()),
+            Planned::Manual => CallPlan::Manual(ManualPlan {
+                expires_at: self.wait_until(now),
+            }),
             Planned::Approve { reason } => match self.planner.tools.get(call.original_name()) {
                 Some(entry) => CallPlan::Approve(self.approval(&entry.tool, reason, now)),
                 None => CallPlan::Unknown,
@@ -75,6 +77,12 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             expires_at: expiry.and_then(|expiry| later(now, expiry)),
             reason,
         }
+    }
+
+    /// When it is too late to answer a question that is asked now, or to give a result that is waited for from now on.
+    fn wait_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let expiry = self.plan.settings.wait_expiry.get();
+        expiry.and_then(|expiry| later(now, expiry))
     }
 
     fn tells_unknown(&self) -> bool {
@@ -193,18 +201,14 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             });
         };
         let tool = &entry.tool;
-        let approval = match &call.state {
-            CallState::Ready { approval } => approval.as_ref(),
-            _ => None,
-        };
-        if let Some(approval) = approval {
-            if !is_as_approved(call, approval) {
-                return FirstStep::Mismatch;
-            }
-            if approval.tool_fingerprint != tool_fingerprint(tool) {
-                let reason = "the tool has changed since it was approved".to_owned();
-                return FirstStep::AskAgain(self.approval(tool, Some(reason), now));
-            }
+        let approval = approval_of(call);
+        if approval.is_some_and(|approval| !is_as_approved(call, approval)) {
+            return FirstStep::Mismatch;
+        }
+        let is_void = is_void(call, tool);
+        if is_void && intent.is_none() {
+            let reason = "the tool has changed since it was approved".to_owned();
+            return FirstStep::AskAgain(self.approval(tool, Some(reason), now));
         }
         let recorded = match intent {
             Some(intent) => Some(&intent.effect),
@@ -216,12 +220,13 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             call: Arc::new(effective(call)),
         };
         match (effect, intent) {
-            (Effect::Pure, _) => FirstStep::Run(to_run),
-            (Effect::Idempotent, _) | (_, None) => FirstStep::Intend(
-                Box::new(self.intent(key, call, tool, approval, now)),
-                to_run,
-            ),
             (Effect::Reconcile(_), Some(_)) => FirstStep::Probe,
+            // It may have begun, and nobody agreed to what the tool is now.
+            (_, Some(_)) if is_void => FirstStep::Close(Box::new(self.unknown_outcome(key, call))),
+            (Effect::Pure, _) => FirstStep::Run(to_run),
+            (Effect::Idempotent, _) | (_, None) => {
+                FirstStep::Intend(Box::new(self.intent(key, call, tool, now)), to_run)
+            }
             (_, Some(_)) => FirstStep::Close(Box::new(self.unknown_outcome(key, call))),
         }
     }
@@ -238,7 +243,6 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         key: CallKey,
         call: &TurnCall,
         tool: &Tool,
-        approval: Option<&Approved>,
         now: Timestamp,
     ) -> ToolIntent {
         let arguments = self.handler_arguments(call);
@@ -252,7 +256,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             key: self.idempotency_key(key, tool, &arguments),
             arguments_hash: arguments_hash(&arguments),
             deadline: deadline.unwrap_or(now),
-            approval_id: approval.map(|approval| approval.id),
+            approval_id: approval_of(call).map(|approval| approval.id),
         }
     }
 
@@ -391,6 +395,12 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         }
         let attempt = call.attempts.max(1);
         let mut entry = ToolOutcomeEntry::new(key, attempt, outcome, OutcomeSource::Handler);
+        if let Some(question) = &mut entry.question
+            && self.plan.settings.wait_expiry.get().is_some()
+        {
+            let now = self.journal.now().await?;
+            question.expires_at = self.wait_until(now);
+        }
         // What the stop itself ended is cancelled, whatever it looked like to the runner.
         if stopped && matches!(entry.outcome, Outcome::Crashed | Outcome::TimedOut) {
             entry.outcome = Outcome::Cancelled;
@@ -420,6 +430,21 @@ enum FirstStep {
 fn not_started(key: CallKey, call: &TurnCall) -> ToolOutcomeEntry {
     let source = OutcomeSource::Recovery;
     ToolOutcomeEntry::new(key, call.attempts, ToolOutcome::NotStarted, source)
+}
+
+/// What a person agreed to, for a gated call.
+fn approval_of(call: &TurnCall) -> Option<&Approved> {
+    match &call.state {
+        CallState::Ready { approval } => approval.as_ref(),
+        CallState::Intended(intent) => intent.approval.as_ref(),
+        CallState::Waiting(_) | CallState::Closed(_) => None,
+    }
+}
+
+/// Whether the tool is another one than a person agreed to.
+pub(super) fn is_void(call: &TurnCall, tool: &Tool) -> bool {
+    let approval = approval_of(call);
+    approval.is_some_and(|approval| approval.tool_fingerprint != tool_fingerprint(tool))
 }
 
 /// Whether what would be run is what a person agreed to. What stands in the session is looked at again, not believed.

@@ -37,6 +37,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
                 return self.refuse(error).await;
             }
         }
+        self.sink.begin(turn.saturating_add(1), attempt);
         if attempt > 1 {
             let reset = AttemptReset {
                 turn: turn.saturating_add(1),

@@ -87,7 +87,10 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
         let mut op = self.orders.op;
         let (mut bodies, repeated) = self.inputs()?;
         if repeated {
-            // The message is there: what is left is to go on.
+            // The message is there: what is left is to go on, if it did not come to an end.
+            if !self.journal.session().is_runnable() {
+                return Ok(Outcome::of(self.journal.session().standing_result()));
+            }
             op = Operation::Resume;
         }
         self.journal.session().check_drive(op)?;
@@ -100,7 +103,7 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
         if waits && !next.has_ready_call() && next.run().is_none() {
             let input_id = self.orders.input_id.clone();
             self.append(bodies, input_id).await?;
-            return Ok(Outcome::of(self.journal.session().waiting_result()));
+            return Ok(Outcome::of(self.journal.session().standing_result()));
         }
         let plan = self.plan(&next);
         let hooks = plan.as_ref().map_or_else(|_| Hooks::default(), hooks_of);

@@ -11,6 +11,7 @@ use allm_core::{
 use tokio::time::{sleep, timeout};
 
 use super::Driver;
+use super::calls::is_void;
 use crate::panics::caught_future;
 use crate::sessions::emit::Sink;
 use crate::sessions::journal::Journal;
@@ -156,8 +157,15 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         let Some(entry) = self.planner.tools.get(call.call.original_name()).cloned() else {
             return Ok(());
         };
+        if is_void(call, &entry.tool) {
+            // Nobody agreed to what the tool is now.
+            let entry = self.unknown_outcome(key, call);
+            self.append(vec![EntryBody::ToolOutcome(Box::new(entry))])
+                .await?;
+            return Ok(());
+        }
         let now = self.journal.now().await?;
-        let intent = self.intent(key, call, &entry.tool, None, now);
+        let intent = self.intent(key, call, &entry.tool, now);
         if self
             .append(vec![EntryBody::ToolIntent(Box::new(intent))])
             .await?

@@ -15,6 +15,7 @@ use tracing::Instrument;
 use super::super::aside::aside;
 use super::super::check;
 use super::super::executor::{exited, joined, raised};
+use super::super::settings::RunnerSettings;
 use super::super::toolset::Entry;
 use super::super::wait::{Owned, within};
 use super::encoding::encoded;
@@ -31,7 +32,7 @@ pub(super) struct Call {
     pub(super) entry: Arc<Entry>,
     pub(super) call: Arc<ToolCall>,
     pub(super) place: usize,
-    index: u32,
+    pub(super) index: u32,
     pub(super) limit: Duration,
     cancel: CancelToken,
 }
@@ -97,37 +98,11 @@ impl Call {
             Err(payload) => Err(raised(payload)),
         };
         self.shared.board.ended(self.place);
-        match replied.and_then(ToolReply::checked) {
-            Err(error) => Err(self.crashed(error)),
-            Ok(ToolReply::Error(error)) => Err(ToolFailure::Reported(error)),
-            Ok(ToolReply::Ok(value)) => {
-                let (value, content) = self.content(value).await?;
-                Ok(ToolOutcome::Replied { value, content })
-            }
-            Ok(ToolReply::AskUser { question, opts }) => Ok(ToolOutcome::Asked { question, opts }),
-            Ok(ToolReply::Halt { reason, value }) => {
-                let Some(reason) = CustomHalt::new(&reason) else {
-                    // It was checked above.
-                    return Err(self.crashed(unknown_reply()));
-                };
-                let (value, content) = self.content(value).await?;
-                Ok(ToolOutcome::Halted {
-                    reason,
-                    value,
-                    content,
-                })
-            }
-            Ok(_) => Err(self.crashed(unknown_reply())),
-        }
-    }
-
-    /// The value and what the model is told of it.
-    async fn content(&self, value: ReplyValue) -> Result<(Value, String), ToolFailure> {
-        let settings = &self.shared.settings;
-        match encoded(settings.encoder.as_ref(), value).await {
-            Ok((value, content)) => Ok((value, encode::bound(content, settings.max_tool_output))),
-            Err(error) => Err(self.crashed(error)),
-        }
+        let outcome = outcome_of(settings, replied).await;
+        outcome.map_err(|failure| match failure {
+            ToolFailure::Crashed(error) => self.crashed(error),
+            reported => reported,
+        })
     }
 
     fn context(&self, arguments: &Map) -> ToolContext {
@@ -142,10 +117,7 @@ impl Call {
             engine: settings.engine.clone(),
             idempotency_key: idempotency_key(owner, self.shared.turn, self.index, name, arguments),
             cancel: self.cancel.clone(),
-            progress: Some(Arc::new(Reports {
-                shared: Arc::downgrade(&self.shared),
-                place: self.place,
-            })),
+            progress: Some(Arc::new(Reports::of(self))),
         }
     }
 
@@ -158,6 +130,46 @@ impl Call {
             .tool_call_id
             .get_or_insert_with(|| self.call.id.clone());
         ToolFailure::Crashed(error)
+    }
+}
+
+/// What a reply, or none, makes of a call.
+pub(super) async fn outcome_of(
+    settings: &RunnerSettings,
+    replied: Result<ToolReply, ToolError>,
+) -> Result<ToolOutcome, ToolFailure> {
+    match replied.and_then(ToolReply::checked) {
+        Err(error) => Err(ToolFailure::Crashed(error)),
+        Ok(ToolReply::Error(error)) => Err(ToolFailure::Reported(error)),
+        Ok(ToolReply::Ok(value)) => {
+            let (value, content) = content_of(settings, value).await?;
+            Ok(ToolOutcome::Replied { value, content })
+        }
+        Ok(ToolReply::AskUser { question, opts }) => Ok(ToolOutcome::Asked { question, opts }),
+        Ok(ToolReply::Halt { reason, value }) => {
+            let Some(reason) = CustomHalt::new(&reason) else {
+                // It was checked above.
+                return Err(ToolFailure::Crashed(unknown_reply()));
+            };
+            let (value, content) = content_of(settings, value).await?;
+            Ok(ToolOutcome::Halted {
+                reason,
+                value,
+                content,
+            })
+        }
+        Ok(_) => Err(ToolFailure::Crashed(unknown_reply())),
+    }
+}
+
+/// The value and what the model is told of it.
+async fn content_of(
+    settings: &RunnerSettings,
+    value: ReplyValue,
+) -> Result<(Value, String), ToolFailure> {
+    match encoded(settings.encoder.as_ref(), value).await {
+        Ok((value, content)) => Ok((value, encode::bound(content, settings.max_tool_output))),
+        Err(error) => Err(ToolFailure::Crashed(error)),
     }
 }
 
