@@ -63,12 +63,12 @@ fn l217_a_completion_without_text_keeps_the_text_that_came() {
 
 #[test]
 fn what_message_started_and_completed_tell_is_on_the_answer() {
-    let origin = Origin {
+    let origin = std::sync::Arc::new(Origin {
         provider: "p".into(),
         wire: "w".into(),
         model: None,
         response_id: None,
-    };
+    });
     let begun = Event::MessageStarted(Box::new(MessageStarted {
         message: Message {
             origin: Some(origin.clone()),

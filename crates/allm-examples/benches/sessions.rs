@@ -122,7 +122,7 @@ async fn throughput(name: &str, store: Arc<dyn SessionStore>, count: usize, at_o
     println!("sessions with one tool turn, {name}, {at_once} at once: {rate:.0} in a second");
 }
 
-fn memory() {
+async fn memory() {
     for (user, model) in [(80, 300), (200, 800), (500, 2_000)] {
         let mut thread = Thread::new();
         for _ in 0..10 {
@@ -134,20 +134,31 @@ fn memory() {
         session
             .annotate(allm::session::Annotated::default())
             .unwrap();
-        let text = allm::json::to_vec(&session).unwrap();
-        drop(session);
-        let region = Region::new(GLOBAL);
-        let session: Session = allm::json::from_slice(&text).unwrap();
-        let change = region.change();
-        let held = change.bytes_allocated as i64 - change.bytes_deallocated as i64;
-        println!(
-            "a sleeping session of {} messages ({user} and {model} bytes): {} bytes held, {} bytes of JSON, ratio {:.2} (target 2)",
-            session.thread().len(),
-            held,
-            text.len(),
-            held as f64 / text.len() as f64
-        );
+        held(session, &format!("{user} and {model} bytes each"));
     }
+    let engine = engine(5);
+    let mut session = Session::new("sleeping").unwrap();
+    for _ in 0..5 {
+        let _ = session.reply(&engine, "u".repeat(80)).await.unwrap();
+    }
+    held(session, "five tool turns");
+}
+
+/// What a session holds that was read back, compared with what it was read from.
+fn held(session: Session, what: &str) {
+    let text = allm::json::to_vec(&session).unwrap();
+    drop(session);
+    let region = Region::new(GLOBAL);
+    let session: Session = allm::json::from_slice(&text).unwrap();
+    let change = region.change();
+    let held = change.bytes_allocated as i64 - change.bytes_deallocated as i64;
+    println!(
+        "a sleeping session of {} messages ({what}): {} bytes held, {} bytes of JSON, ratio {:.2} (target 2)",
+        session.thread().len(),
+        held,
+        text.len(),
+        held as f64 / text.len() as f64
+    );
 }
 
 /// What a stored session that nobody drives holds in this process.
@@ -173,7 +184,7 @@ async fn idle() {
 
 #[tokio::main]
 async fn main() {
-    memory();
+    memory().await;
     idle().await;
     let folder = allm_examples::folder("bench");
     std::fs::create_dir_all(&folder).unwrap();

@@ -1,6 +1,8 @@
 //! Messages: one saying of one side.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Map as JsonMap;
 
 use super::content::Content;
@@ -37,10 +39,18 @@ pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "exact"
+    )]
     pub content: Vec<Part>,
     /// The calls that the model made; assistant only.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "exact"
+    )]
     pub tool_calls: Vec<ToolCall>,
     /// The call that this answers; tool only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,10 +66,19 @@ pub struct Message {
     pub finish_reason: Option<FinishReason>,
     /// Where the message came from; assistant only, set by the adapter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
+    pub origin: Option<Arc<Origin>>,
     /// The caller's own; never sent.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
     pub metadata: Map,
+}
+
+/// Reads a list without room to grow: what is read is kept, often for long, and seldom added to.
+fn exact<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let mut list = Vec::deserialize(deserializer)?;
+    list.shrink_to_fit();
+    Ok(list)
 }
 
 /// Where an assistant message came from.

@@ -34,12 +34,12 @@ fn l153_the_event_of_a_question_is_whole() {
 
 #[test]
 fn l176_the_message_in_the_thread_keeps_its_origin() {
-    let origin = Origin {
+    let origin = std::sync::Arc::new(Origin {
         provider: "p".into(),
         wire: "w".into(),
         model: Some("model".into()),
         response_id: Some("response".into()),
-    };
+    });
     let mut sim = Sim::new(setup(vec![]), []);
     let message = Message {
         origin: Some(origin),

@@ -221,7 +221,7 @@ impl Answer {
             return;
         }
         let message = Message {
-            origin: Some(self.origin()),
+            origin: Some(self.origin().into()),
             ..Message::assistant("")
         };
         let started = MessageStarted {
@@ -326,7 +326,7 @@ impl Answer {
             role: Role::Assistant,
             content: content.into_iter().map(|(_, part)| part).collect(),
             tool_calls,
-            origin: Some(self.origin()),
+            origin: Some(self.origin().into()),
             ..Message::assistant("")
         }
     }

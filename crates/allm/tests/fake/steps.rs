@@ -9,13 +9,16 @@ use serde_json::json;
 
 use crate::support::{ask, events_of, folded, play, tags, text_deltas};
 
-fn origin() -> Option<Origin> {
-    Some(Origin {
-        provider: "fake".into(),
-        wire: "fake".into(),
-        model: Some("any".into()),
-        response_id: None,
-    })
+fn origin() -> Option<std::sync::Arc<Origin>> {
+    Some(
+        Origin {
+            provider: "fake".into(),
+            wire: "fake".into(),
+            model: Some("any".into()),
+            response_id: None,
+        }
+        .into(),
+    )
 }
 
 fn object(value: serde_json::Value) -> Map {

@@ -167,7 +167,7 @@ pub(crate) fn any_message() -> BoxedStrategy<Message> {
             is_error,
             name,
             finish_reason,
-            origin,
+            origin: origin.map(Into::into),
             metadata,
         },
     );

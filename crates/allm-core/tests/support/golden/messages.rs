@@ -74,12 +74,15 @@ pub(super) fn assistant() -> Message {
     Message {
         name: Some("planner".to_owned()),
         finish_reason: Some(FinishReason::ToolCalls),
-        origin: Some(Origin {
-            provider: "anthropic".into(),
-            wire: "messages".to_owned(),
-            model: Some("claude-sonnet-4-5-20250929".to_owned()),
-            response_id: Some("msg_1".into()),
-        }),
+        origin: Some(
+            Origin {
+                provider: "anthropic".into(),
+                wire: "messages".to_owned(),
+                model: Some("claude-sonnet-4-5-20250929".to_owned()),
+                response_id: Some("msg_1".into()),
+            }
+            .into(),
+        ),
         metadata: map(json!({"kept": -0.0})),
         ..Message::assistant([
             reasoning(

@@ -230,7 +230,7 @@ impl Answer {
         });
         let message = Message {
             tool_calls: std::mem::take(&mut self.calls),
-            origin: Some(self.origin()),
+            origin: Some(self.origin().into()),
             ..Message::assistant(std::mem::take(&mut self.content))
         };
         self.tell(Event::MessageCompleted(Box::new(MessageCompleted {
@@ -277,7 +277,7 @@ impl Answer {
         self.is_started = true;
         let started = MessageStarted {
             message: Message {
-                origin: Some(self.origin()),
+                origin: Some(self.origin().into()),
                 ..Message::assistant(Vec::new())
             },
             request_id: self.request_id.clone(),

@@ -194,12 +194,15 @@ mod tests {
             ..ToolCall::new(long.as_str(), "x", "{}")
         };
         let mut asked = Message::assistant("").with_tool_calls(vec![call]);
-        asked.origin = Some(Origin {
-            provider: "me".into(),
-            wire: "wire".to_owned(),
-            model: None,
-            response_id: None,
-        });
+        asked.origin = Some(
+            Origin {
+                provider: "me".into(),
+                wire: "wire".to_owned(),
+                model: None,
+                response_id: None,
+            }
+            .into(),
+        );
         let messages: Messages = vec![asked, Message::tool_result(long.as_str(), "")].into();
         for rule in [CHAT, MISTRAL, ANTHROPIC] {
             let known = Ids::of(&messages, rule, &"me".into(), "wire");

@@ -83,12 +83,15 @@ fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
 fn own_message(content: Vec<Part>, calls: Vec<ToolCall>) -> Message {
     Message {
         content,
-        origin: Some(Origin {
-            provider: "gemini".into(),
-            wire: WIRE.to_owned(),
-            model: None,
-            response_id: None,
-        }),
+        origin: Some(
+            Origin {
+                provider: "gemini".into(),
+                wire: WIRE.to_owned(),
+                model: None,
+                response_id: None,
+            }
+            .into(),
+        ),
         ..Message::assistant("").with_tool_calls(calls)
     }
 }
@@ -293,12 +296,15 @@ fn p98_p198_foreign_calls() {
     });
     let said = Message {
         content: vec![thought, Part::opaque(foreign()), Part::text("Let me look.")],
-        origin: Some(Origin {
-            provider: "anthropic".into(),
-            wire: "anthropic.messages".to_owned(),
-            model: None,
-            response_id: None,
-        }),
+        origin: Some(
+            Origin {
+                provider: "anthropic".into(),
+                wire: "anthropic.messages".to_owned(),
+                model: None,
+                response_id: None,
+            }
+            .into(),
+        ),
         ..Message::assistant("").with_tool_calls(vec![first, call("toolu_2", "f", "{}")])
     };
     let request = Request {

@@ -27,12 +27,15 @@ fn thought(provider: &str, text: &str, details: Option<&str>) -> Part {
 
 fn from(provider: &str, parts: Vec<Part>) -> Message {
     Message {
-        origin: Some(Origin {
-            provider: provider.into(),
-            wire: WIRE.to_owned(),
-            model: None,
-            response_id: None,
-        }),
+        origin: Some(
+            Origin {
+                provider: provider.into(),
+                wire: WIRE.to_owned(),
+                model: None,
+                response_id: None,
+            }
+            .into(),
+        ),
         ..Message::new(Role::Assistant, parts)
     }
 }
