@@ -200,7 +200,7 @@ fn c17_empty_reasoning_with_an_opaque_value_survives_and_is_no_text() {
         Part::Reasoning(ReasoningPart {
             text: text.map(str::to_owned),
             kind: ReasoningKind::Redacted,
-            opaque: Some(opaque(ODD)),
+            opaque: Some(opaque(ODD).into()),
         })
     };
     for text in [None, Some("")] {
@@ -217,11 +217,11 @@ fn c170_a_message_with_everything_gives_an_equal_next_request() {
         Part::Reasoning(ReasoningPart {
             text: Some("hm".into()),
             kind: ReasoningKind::Raw,
-            opaque: Some(opaque(ODD)),
+            opaque: Some(opaque(ODD).into()),
         }),
         Part::Text(TextPart {
             text: "see".into(),
-            opaque: Some(opaque("[ ]")),
+            opaque: Some(opaque("[ ]").into()),
         }),
         Part::image(allm_core::Image::from_bytes(
             vec![0, 159, 146, 150],

@@ -78,12 +78,18 @@ fn reasoning(change: impl FnOnce(&mut Reasoning)) -> Request {
 
 fn image(detail: Detail) -> Part {
     let image = Image::from_base64(PNG, "image/png");
-    Part::Image(ImagePart { image, detail })
+    Part::Image(ImagePart {
+        image: image.into(),
+        detail,
+    })
 }
 
 fn file(file: File, name: Option<&str>) -> Part {
     let name = name.map(str::to_owned);
-    Part::File(FilePart { file, name })
+    Part::File(FilePart {
+        file: file.into(),
+        name,
+    })
 }
 
 /// What is sent, by name. A wire that refuses one says so before anything is sent.

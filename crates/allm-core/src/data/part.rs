@@ -48,7 +48,7 @@ impl Part {
     #[must_use]
     pub fn image(image: Image) -> Self {
         Self::Image(ImagePart {
-            image,
+            image: Box::new(image),
             detail: Detail::Auto,
         })
     }
@@ -56,7 +56,10 @@ impl Part {
     /// A file without a name.
     #[must_use]
     pub fn file(file: File) -> Self {
-        Self::File(FilePart { file, name: None })
+        Self::File(FilePart {
+            file: Box::new(file),
+            name: None,
+        })
     }
 
     /// A refusal.
@@ -67,7 +70,9 @@ impl Part {
     /// A block that only its provider understands.
     #[must_use]
     pub fn opaque(opaque: Opaque) -> Self {
-        Self::Opaque(OpaquePart { opaque })
+        Self::Opaque(OpaquePart {
+            opaque: Box::new(opaque),
+        })
     }
 
     /// The visible text, when this is a text part.
@@ -83,8 +88,8 @@ impl Part {
     #[must_use]
     pub fn attached(&self) -> Option<&Opaque> {
         match self {
-            Self::Text(part) => part.opaque.as_ref(),
-            Self::Reasoning(part) => part.opaque.as_ref(),
+            Self::Text(part) => part.opaque.as_deref(),
+            Self::Reasoning(part) => part.opaque.as_deref(),
             Self::Opaque(part) => Some(&part.opaque),
             Self::Image(_) | Self::File(_) | Self::Refusal(_) => None,
         }
@@ -99,7 +104,7 @@ pub struct TextPart {
     pub text: String,
     /// What the provider attached: a signature, citations, a phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opaque: Option<Opaque>,
+    pub opaque: Option<Box<Opaque>>,
 }
 
 /// A picture and how closely to look at it.
@@ -107,7 +112,7 @@ pub struct TextPart {
 #[serde(deny_unknown_fields)]
 pub struct ImagePart {
     /// The picture.
-    pub image: Image,
+    pub image: Box<Image>,
     /// How closely the model should look.
     #[serde(default)]
     pub detail: Detail,
@@ -132,7 +137,7 @@ pub enum Detail {
 #[serde(deny_unknown_fields)]
 pub struct FilePart {
     /// The file.
-    pub file: File,
+    pub file: Box<File>,
     /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -149,7 +154,7 @@ pub struct ReasoningPart {
     pub kind: ReasoningKind,
     /// What its provider wants back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opaque: Option<Opaque>,
+    pub opaque: Option<Box<Opaque>>,
 }
 
 /// What a reasoning part shows.
@@ -178,7 +183,7 @@ pub struct RefusalPart {
 #[serde(deny_unknown_fields)]
 pub struct OpaquePart {
     /// The block.
-    pub opaque: Opaque,
+    pub opaque: Box<Opaque>,
 }
 
 /// Something only its provider understands, kept byte for byte.

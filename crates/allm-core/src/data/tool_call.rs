@@ -34,7 +34,7 @@ pub struct ToolCall {
     pub at: Option<u32>,
     /// What the provider attached to the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opaque: Option<Opaque>,
+    pub opaque: Option<Box<Opaque>>,
     /// The caller's own; never sent. The loop writes `original_id` and `original_name` when it repairs a call.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
     pub metadata: Map,

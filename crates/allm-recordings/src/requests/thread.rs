@@ -40,12 +40,15 @@ fn part(media: &Media, provider: &str) -> Part {
             Some("high") => Detail::High,
             _ => Detail::Auto,
         };
-        return Part::Image(ImagePart { image, detail });
+        return Part::Image(ImagePart {
+            image: Box::new(image),
+            detail,
+        });
     }
     let mut file = File::new(source);
     file.mime_type.clone_from(&media.mime);
     Part::File(FilePart {
-        file,
+        file: Box::new(file),
         name: media.name.clone(),
     })
 }

@@ -251,12 +251,15 @@ async fn c81_thinking_streams_and_is_no_text() {
         Part::Reasoning(ReasoningPart {
             text: text.map(str::to_owned),
             kind: ReasoningKind::Raw,
-            opaque: Some(Opaque {
-                provider: "fake".into(),
-                wire: "fake".into(),
-                kind: "reasoning".into(),
-                data: RawJson::new(data).unwrap(),
-            }),
+            opaque: Some(
+                Opaque {
+                    provider: "fake".into(),
+                    wire: "fake".into(),
+                    kind: "reasoning".into(),
+                    data: RawJson::new(data).unwrap(),
+                }
+                .into(),
+            ),
         })
     };
     let expected = [

@@ -1,9 +1,8 @@
 //! Messages, their parts and their calls.
 
 use allm_core::{
-    Detail, File, FilePart, FinishReason, Image, ImagePart, Message, Messages, Opaque, OpaquePart,
-    Origin, Part, ReasoningKind, ReasoningPart, RefusalPart, Role, Source, TextPart, Thread,
-    ToolCall,
+    Detail, File, FilePart, FinishReason, Image, ImagePart, Message, Messages, Opaque, Origin,
+    Part, ReasoningKind, ReasoningPart, RefusalPart, Role, Source, TextPart, Thread, ToolCall,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -22,6 +21,10 @@ pub(crate) fn any_opaque() -> BoxedStrategy<Opaque> {
             data,
         })
         .boxed()
+}
+
+fn boxed_opaque() -> BoxedStrategy<Option<Box<Opaque>>> {
+    of(any_opaque().prop_map(Box::new)).boxed()
 }
 
 fn any_source() -> BoxedStrategy<Source> {
@@ -68,14 +71,14 @@ pub(super) fn any_part() -> BoxedStrategy<Part> {
     ]);
     prop_oneof![
         2 => any_text().prop_map(Part::text),
-        1 => (any_text(), of(any_opaque()))
+        1 => (any_text(), boxed_opaque())
             .prop_map(|(text, opaque)| Part::Text(TextPart { text, opaque })),
-        1 => (any_image(), detail).prop_map(|(image, detail)| Part::Image(ImagePart { image, detail })),
-        1 => (any_file(), maybe_text()).prop_map(|(file, name)| Part::File(FilePart { file, name })),
-        1 => (maybe_text(), kind, of(any_opaque()))
+        1 => (any_image(), detail).prop_map(|(image, detail)| Part::Image(ImagePart { image: image.into(), detail })),
+        1 => (any_file(), maybe_text()).prop_map(|(file, name)| Part::File(FilePart { file: file.into(), name })),
+        1 => (maybe_text(), kind, boxed_opaque())
             .prop_map(|(text, kind, opaque)| Part::Reasoning(ReasoningPart { text, kind, opaque })),
         1 => any_text().prop_map(|text| Part::Refusal(RefusalPart { text })),
-        1 => any_opaque().prop_map(|opaque| Part::Opaque(OpaquePart { opaque })),
+        1 => any_opaque().prop_map(Part::opaque),
     ]
     .boxed()
 }
@@ -113,7 +116,7 @@ pub(crate) fn any_call() -> BoxedStrategy<ToolCall> {
                 wire_id,
                 arguments,
                 at,
-                opaque,
+                opaque: opaque.map(Box::new),
                 metadata,
                 ..call
             }

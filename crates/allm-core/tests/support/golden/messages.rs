@@ -34,7 +34,12 @@ pub(super) fn messages() -> Vec<Named<Message>> {
 }
 
 fn user_media() -> Message {
-    let image = |image: Image, detail: Detail| Part::Image(ImagePart { image, detail });
+    let image = |image: Image, detail: Detail| {
+        Part::Image(ImagePart {
+            image: image.into(),
+            detail,
+        })
+    };
     let sized = Image {
         width: Some(640),
         height: Some(480),
@@ -54,7 +59,7 @@ fn user_media() -> Message {
             image(Image::from_url("https://example.org/a.png"), Detail::Auto),
             image(Image::from_provider("openai", "file-1"), Detail::Low),
             Part::File(FilePart {
-                file: noted,
+                file: noted.into(),
                 name: Some("report.pdf".to_owned()),
             }),
             Part::file(File::from_url("https://example.org/b.csv")),
@@ -88,18 +93,18 @@ pub(super) fn assistant() -> Message {
             reasoning(
                 Some("Let me see."),
                 ReasoningKind::Raw,
-                Some(opaque("thinking")),
+                Some(opaque("thinking").into()),
             ),
             reasoning(Some("It looked."), ReasoningKind::Summary, None),
             reasoning(
                 Some(""),
                 ReasoningKind::Redacted,
-                Some(opaque("redacted_thinking")),
+                Some(opaque("redacted_thinking").into()),
             ),
             reasoning(None, ReasoningKind::Redacted, None),
             Part::Text(TextPart {
                 text: "I will ask.".to_owned(),
-                opaque: Some(opaque("citations")),
+                opaque: Some(opaque("citations").into()),
             }),
             Part::opaque(opaque("server_tool_use")),
             Part::refusal("I cannot say more."),
@@ -113,7 +118,7 @@ pub(super) fn call() -> ToolCall {
     ToolCall {
         wire_id: Some("toolu_01".to_owned()),
         at: Some(5),
-        opaque: Some(opaque("thought_signature")),
+        opaque: Some(opaque("thought_signature").into()),
         metadata: map(json!({"original_id": "", "original_name": "get weather"})),
         ..ToolCall::new(
             "allm-0-0",

@@ -1,6 +1,6 @@
 //! The blocks of a message while they grow.
 
-use allm_core::{OpaquePart, Part, RawJson, ReasoningKind, ReasoningPart};
+use allm_core::{Part, RawJson, ReasoningKind, ReasoningPart};
 use bytestring::ByteString;
 use serde_json::value::RawValue;
 
@@ -290,9 +290,9 @@ fn opaque_part(answer: &mut Answer, kind: &str, text: &str) -> Option<Part> {
         Part::Reasoning(ReasoningPart {
             text: None,
             kind: ReasoningKind::Redacted,
-            opaque: Some(opaque),
+            opaque: Some(opaque.into()),
         })
     } else {
-        Part::Opaque(OpaquePart { opaque })
+        Part::opaque(opaque)
     })
 }

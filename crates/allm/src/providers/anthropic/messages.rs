@@ -144,7 +144,7 @@ impl<'a> Writer<'a> {
                                 let message = Path::from("messages").index(said.index);
                                 message.field("tool_calls").index(at)
                             };
-                            let own = self.opaques.own(call.opaque.as_ref(), path);
+                            let own = self.opaques.own(call.opaque.as_deref(), path);
                             blocks.push(Block::ToolUse {
                                 id: self.ids.get(call.id.as_str()).to_owned(),
                                 name: &call.name,
@@ -168,12 +168,12 @@ impl<'a> Writer<'a> {
     ) -> Option<Block<'a>> {
         match part {
             Part::Text(part) => {
-                let own = self.opaques.own(part.opaque.as_ref(), path);
+                let own = self.opaques.own(part.opaque.as_deref(), path);
                 text(&part.text, members(own))
             }
             Part::Refusal(part) => text(&part.text, Members::default()),
             Part::Reasoning(part) => {
-                let own = self.opaques.own(part.opaque.as_ref(), path)?;
+                let own = self.opaques.own(part.opaque.as_deref(), path)?;
                 raw(own).map(Block::Raw)
             }
             Part::Opaque(part) => {

@@ -293,7 +293,7 @@ fn thought(text: Option<String>, opaque: Option<Opaque>) -> Part {
     Part::Reasoning(ReasoningPart {
         text,
         kind: ReasoningKind::Raw,
-        opaque,
+        opaque: opaque.map(Box::new),
     })
 }
 

@@ -257,7 +257,7 @@ mod tests {
     fn p109_a_detail_without_a_word_is_told_unless_auto() {
         let looked = |detail| {
             Part::Image(allm_core::ImagePart {
-                image: Image::from_url("https://h/x"),
+                image: Image::from_url("https://h/x").into(),
                 detail,
             })
         };

@@ -17,7 +17,7 @@ pub(super) struct CallSlot {
     id: Option<ToolCallId>,
     name: String,
     arguments: String,
-    opaque: Option<Opaque>,
+    opaque: Option<Box<Opaque>>,
     /// Pieces that wait until the call can be announced.
     held: Vec<ByteString>,
     announced: bool,
@@ -137,7 +137,7 @@ impl Answer {
     /// What the provider wants back with a call.
     pub(crate) fn call_opaque(&mut self, at: CallAt, opaque: Opaque) {
         if let Some(slot) = self.calls.get_mut(at.0) {
-            slot.opaque = Some(opaque);
+            slot.opaque = Some(Box::new(opaque));
         }
     }
 

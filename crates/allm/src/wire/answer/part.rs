@@ -25,7 +25,7 @@ pub(super) struct PartSlot {
     pub(super) id: PartId,
     pub(super) place: u64,
     content: Content,
-    opaque: Option<Opaque>,
+    opaque: Option<Box<Opaque>>,
 }
 
 enum Content {
@@ -146,7 +146,7 @@ impl Answer {
     pub(crate) fn attach(&mut self, at: PartAt, opaque: Opaque) {
         self.begin();
         if let Some(slot) = self.parts.get_mut(at.0) {
-            slot.opaque = Some(opaque);
+            slot.opaque = Some(Box::new(opaque));
         }
     }
 

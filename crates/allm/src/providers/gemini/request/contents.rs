@@ -189,7 +189,7 @@ impl<'a> Writer<'a> {
                 }
                 Block::Call(number, call) => {
                     let path = || call_path(index, number);
-                    let own = self.opaques.own(call.opaque.as_ref(), path);
+                    let own = self.opaques.own(call.opaque.as_deref(), path);
                     let mut signature = own.and_then(raw).map(Signature::Own);
                     if self.is_third && !has_call && signature.is_none() {
                         signature = Some(Signature::Skip(SKIP));

@@ -228,19 +228,19 @@ fn p194_repaired_ids_stay_here() {
 #[test]
 fn p196_p209_signatures_go_back() {
     let mut signed = call("1", "f", "{}");
-    signed.opaque = Some(own("thoughtSignature", r#""CC\u003d""#));
+    signed.opaque = Some(own("thoughtSignature", r#""CC\u003d""#).into());
     signed.at = Some(3);
     let text = |text: &str, signature: Option<&str>| {
         Part::Text(TextPart {
             text: text.to_owned(),
-            opaque: signature.map(|data| own("thoughtSignature", data)),
+            opaque: signature.map(|data| own("thoughtSignature", data).into()),
         })
     };
     let thought = |signature: Option<&str>| {
         Part::Reasoning(ReasoningPart {
             text: Some("hm".to_owned()),
             kind: ReasoningKind::Summary,
-            opaque: signature.map(|data| own("thoughtSignature", data)),
+            opaque: signature.map(|data| own("thoughtSignature", data).into()),
         })
     };
     let code = r#"{"executableCode": {"code":"1e2"}, "thoughtSignature": "X"}"#;
@@ -288,11 +288,11 @@ fn p196_p209_signatures_go_back() {
 fn p98_p198_foreign_calls() {
     let mut first = call("toolu_1", "f", "{\"a\": 2}");
     first.wire_id = Some("toolu_1".to_owned());
-    first.opaque = Some(foreign());
+    first.opaque = Some(foreign().into());
     let thought = Part::Reasoning(ReasoningPart {
         text: Some("secret".to_owned()),
         kind: ReasoningKind::Raw,
-        opaque: Some(foreign()),
+        opaque: Some(foreign().into()),
     });
     let said = Message {
         content: vec![thought, Part::opaque(foreign()), Part::text("Let me look.")],

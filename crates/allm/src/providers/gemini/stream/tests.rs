@@ -216,7 +216,7 @@ fn p196_signatures() {
     );
     let call = &message.tool_calls[0];
     assert_eq!(call.at, Some(3));
-    let opaque = call.opaque.as_ref().expect("a signature");
+    let opaque = call.opaque.as_deref().expect("a signature");
     assert_eq!(
         (opaque.kind.as_str(), opaque.data.as_str()),
         ("thoughtSignature", "\"CC\"")

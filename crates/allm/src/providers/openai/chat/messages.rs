@@ -169,7 +169,7 @@ impl<'a> Writer<'a, '_> {
             }
         }
         for call in &message.tool_calls {
-            self.opaques.own(call.opaque.as_ref(), || {
+            self.opaques.own(call.opaque.as_deref(), || {
                 allm_core::Path::from("messages")
                     .index(index)
                     .field("tool_calls")

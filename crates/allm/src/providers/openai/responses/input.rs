@@ -242,7 +242,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn call(&mut self, message: usize, at: usize, call: &'a ToolCall) -> Call<'a> {
-        let own = self.opaques.own(call.opaque.as_ref(), || {
+        let own = self.opaques.own(call.opaque.as_deref(), || {
             let message = Path::from("messages").index(message);
             message.field("tool_calls").index(at)
         });

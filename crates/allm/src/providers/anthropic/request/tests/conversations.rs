@@ -1,6 +1,6 @@
 use allm_core::{
-    Detail, File, FilePart, Image, ImagePart, Opaque, OpaquePart, Part, RawJson, ReasoningKind,
-    ReasoningPart, TextPart, ToolCall,
+    Detail, File, FilePart, Image, ImagePart, Opaque, Part, RawJson, ReasoningKind, ReasoningPart,
+    TextPart, ToolCall,
 };
 
 use super::*;
@@ -26,7 +26,7 @@ fn thinking(data: &str) -> Part {
     Part::Reasoning(ReasoningPart {
         text: Some("t".to_owned()),
         kind: ReasoningKind::Raw,
-        opaque: Some(opaque("thinking", data)),
+        opaque: Some(opaque("thinking", data).into()),
     })
 }
 
@@ -101,27 +101,25 @@ fn p171_p172_p173_what_came_goes_back() {
     let server = r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{"q": 1.0}}"#;
     let mut first = ToolCall::new("a", "look", r#"{"x":1}"#);
     first.at = Some(2);
-    first.opaque = Some(opaque(
-        "tool_use",
-        r#"{"caller":{"type":"direct", "n":1.0}}"#,
-    ));
+    first.opaque = Some(opaque("tool_use", r#"{"caller":{"type":"direct", "n":1.0}}"#).into());
     let message = Message {
         content: vec![
             thinking(block),
             Part::Reasoning(ReasoningPart {
                 text: None,
                 kind: ReasoningKind::Redacted,
-                opaque: Some(opaque(
-                    "redacted_thinking",
-                    r#"{"type":"redacted_thinking","data":"Em1C="}"#,
-                )),
+                opaque: Some(
+                    opaque(
+                        "redacted_thinking",
+                        r#"{"type":"redacted_thinking","data":"Em1C="}"#,
+                    )
+                    .into(),
+                ),
             }),
-            Part::Opaque(OpaquePart {
-                opaque: opaque("server_tool_use", server),
-            }),
+            Part::opaque(opaque("server_tool_use", server)),
             Part::Text(TextPart {
                 text: "wet".to_owned(),
-                opaque: Some(opaque("text", r#"{"citations":[{"n":1.0}]}"#)),
+                opaque: Some(opaque("text", r#"{"citations":[{"n":1.0}]}"#).into()),
             }),
         ],
         tool_calls: vec![first, ToolCall::new("b", "look", "")],
@@ -156,17 +154,17 @@ fn p98_nothing_foreign_is_sent() {
         ..opaque
     };
     let mut call = ToolCall::new("call_1", "look", "{}");
-    call.opaque = Some(foreign(opaque("x", r#"{"secret":1}"#)));
+    call.opaque = Some(foreign(opaque("x", r#"{"secret":1}"#)).into());
     let message = Message {
         content: vec![
             Part::Reasoning(ReasoningPart {
                 text: Some("hidden".to_owned()),
                 kind: ReasoningKind::Summary,
-                opaque: Some(foreign(opaque("reasoning", "{}"))),
+                opaque: Some(foreign(opaque("reasoning", "{}")).into()),
             }),
             Part::Text(TextPart {
                 text: "seen".to_owned(),
-                opaque: Some(foreign(opaque("text", "{}"))),
+                opaque: Some(foreign(opaque("text", "{}")).into()),
             }),
             Part::refusal("no"),
         ],
@@ -251,7 +249,7 @@ fn p183_p184_empty_messages_are_left_out() {
 #[test]
 fn p105_p108_media() {
     let named = Part::File(FilePart {
-        file: File::from_bytes("%PDF", "application/pdf"),
+        file: File::from_bytes("%PDF", "application/pdf").into(),
         name: Some("a.pdf".to_owned()),
     });
     let sent = messages(vec![Message::user(vec![
@@ -318,7 +316,7 @@ fn p106_p107_bad_media() {
 #[test]
 fn p109_a_detail_is_dropped_aloud() {
     let image = |detail| {
-        let image = Image::from_url("https://h/x.png");
+        let image = Image::from_url("https://h/x.png").into();
         Message::user(vec![Part::Image(ImagePart { image, detail })])
     };
     let high = sent(request(vec![image(Detail::High)]), MODEL);

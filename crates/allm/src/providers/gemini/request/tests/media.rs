@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn p105_p108_p109_media() {
     let looked = Part::Image(ImagePart {
-        image: Image::from_bytes(vec![1, 2], "image/heic"),
+        image: Image::from_bytes(vec![1, 2], "image/heic").into(),
         detail: Detail::High,
     });
     let mut held = Image::from_url("https://h/x.png");

@@ -410,7 +410,7 @@ impl Entries {
             let part = ReasoningPart {
                 text: Some(text),
                 kind,
-                opaque,
+                opaque: opaque.map(Box::new),
             };
             answer.replace(thought.at, Part::Reasoning(part));
         }

@@ -16,11 +16,13 @@ fn thought(provider: &str, text: &str, details: Option<&str>) -> Part {
     Part::Reasoning(ReasoningPart {
         text: Some(text.to_owned()),
         kind: ReasoningKind::Raw,
-        opaque: details.map(|details| Opaque {
-            provider: provider.into(),
-            wire: WIRE.to_owned(),
-            kind: "reasoning_details".to_owned(),
-            data: RawJson::new(details).expect("JSON"),
+        opaque: details.map(|details| {
+            Box::new(Opaque {
+                provider: provider.into(),
+                wire: WIRE.to_owned(),
+                kind: "reasoning_details".to_owned(),
+                data: RawJson::new(details).expect("JSON"),
+            })
         }),
     })
 }
@@ -175,12 +177,15 @@ fn p103_p104_ids() {
 #[test]
 fn p98_a_thread_that_began_elsewhere() {
     let mut calls = looked(&["toolu_1"]);
-    calls[0].opaque = Some(Opaque {
-        provider: "gemini".into(),
-        wire: "gemini.generate_content".to_owned(),
-        kind: "signature".to_owned(),
-        data: RawJson::new("\"s\"").expect("JSON"),
-    });
+    calls[0].opaque = Some(
+        Opaque {
+            provider: "gemini".into(),
+            wire: "gemini.generate_content".to_owned(),
+            kind: "signature".to_owned(),
+            data: RawJson::new("\"s\"").expect("JSON"),
+        }
+        .into(),
+    );
     let messages: allm_core::Messages = vec![
         Message::user("hi"),
         from(

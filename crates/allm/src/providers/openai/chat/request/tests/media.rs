@@ -20,11 +20,11 @@ const PNG: &str = "data:image/png;base64,AQI=";
 #[test]
 fn p105_p108_p109_blocks() {
     let closely = Part::Image(ImagePart {
-        image: Image::from_url("https://h/x.png"),
+        image: Image::from_url("https://h/x.png").into(),
         detail: Detail::High,
     });
     let pdf = Part::File(FilePart {
-        file: File::from_bytes("%PDF", "application/pdf"),
+        file: File::from_bytes("%PDF", "application/pdf").into(),
         name: Some("a.pdf".to_owned()),
     });
     let parts = vec![

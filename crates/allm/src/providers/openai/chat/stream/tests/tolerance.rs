@@ -100,7 +100,7 @@ fn p218_details_are_kept_for_the_way_back() {
     };
     assert_eq!(part.text.as_deref(), Some("ab"));
     assert_eq!(part.kind, ReasoningKind::Summary);
-    let opaque = part.opaque.as_ref().expect("details");
+    let opaque = part.opaque.as_deref().expect("details");
     assert_eq!(
         (opaque.wire.as_str(), opaque.kind.as_str()),
         (WIRE, DETAILS)

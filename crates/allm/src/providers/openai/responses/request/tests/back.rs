@@ -15,7 +15,7 @@ fn reasoning(data: &str) -> Part {
     Part::Reasoning(ReasoningPart {
         text: Some("hm".into()),
         kind: ReasoningKind::Summary,
-        opaque: Some(opaque("reasoning", data)),
+        opaque: Some(opaque("reasoning", data).into()),
     })
 }
 
@@ -248,16 +248,16 @@ fn p98_a_thread_of_others() {
         ..opaque(kind, r#"{"type":"thinking","signature":"x"}"#)
     };
     let mut calls = looked(&["toolu_1"]);
-    calls[0].opaque = Some(foreign("tool_use"));
+    calls[0].opaque = Some(foreign("tool_use").into());
     let content = vec![
         Part::Reasoning(ReasoningPart {
             text: Some("hm".into()),
             kind: ReasoningKind::Raw,
-            opaque: Some(foreign("thinking")),
+            opaque: Some(foreign("thinking").into()),
         }),
         Part::Text(TextPart {
             text: "Let me see.".into(),
-            opaque: Some(foreign("citations")),
+            opaque: Some(foreign("citations").into()),
         }),
         Part::opaque(foreign("server_tool_use")),
     ];

@@ -12,7 +12,7 @@ fn png(image: Image) -> Part {
 #[test]
 fn p105_p109_images() {
     let closely = Part::Image(ImagePart {
-        image: Image::from_url("https://x.org/a.png"),
+        image: Image::from_url("https://x.org/a.png").into(),
         detail: Detail::High,
     });
     let sent = input(vec![Message::user(vec![
@@ -37,7 +37,7 @@ fn p105_p109_images() {
 #[test]
 fn p108_files() {
     let named = Part::File(FilePart {
-        file: File::from_bytes(vec![1, 2, 3], "application/pdf"),
+        file: File::from_bytes(vec![1, 2, 3], "application/pdf").into(),
         name: Some("a.pdf".into()),
     });
     let sent = input(vec![Message::user(vec![

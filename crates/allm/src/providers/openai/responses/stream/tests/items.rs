@@ -8,7 +8,7 @@ fn reasoning(text: Option<&str>, kind: ReasoningKind, item: &Value) -> Part {
     Part::Reasoning(ReasoningPart {
         text: text.map(str::to_owned),
         kind,
-        opaque: Some(opaque("reasoning", &item.to_string())),
+        opaque: Some(opaque("reasoning", &item.to_string()).into()),
     })
 }
 
@@ -331,12 +331,12 @@ fn what_comes_with_a_text_or_a_call() {
         r#"{"annotations":[{"type":"url_citation","url":"https://x.org"}],"phase":"commentary"}"#;
     let expected = TextPart {
         text: "Hi".into(),
-        opaque: Some(opaque("message", with)),
+        opaque: Some(opaque("message", with).into()),
     };
     assert_eq!(parts(&response), [Part::Text(expected)]);
     assert_eq!(
         response.tool_calls()[0].opaque,
-        Some(opaque("function_call", r#"{"namespace":"files"}"#))
+        Some(opaque("function_call", r#"{"namespace":"files"}"#).into())
     );
 }
 
