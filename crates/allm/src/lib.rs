@@ -33,6 +33,7 @@
 //! | How does the model call my functions? | [`guide::tools`], [`#[tool]`](macro@tool) |
 //! | How do I show what happens while it happens? | [`guide::streaming`] |
 //! | How do I run the calls myself, or let a person decide? | [`guide::manual_and_ask_user`] |
+//! | How does a conversation stop for a person, survive a crash, go on elsewhere? | [`guide::sessions_and_durability`] |
 //! | How do I get a Rust value instead of prose? | [`guide::structured_output`] |
 //! | What can go wrong, and where do I see it? | [`guide::errors`] |
 //! | How do I see what a run does, and what it costs? | [`guide::telemetry`] |
@@ -49,6 +50,7 @@
 //! | who is asked, with what | [`Engine`], [`EngineBuilder`]; [`Setting`] to switch a setting off |
 //! | one model call, one turn, a whole run | [`Generate`], [`Step`], [`Chat`]; their results [`Response`], [`StepResult`], [`ChatResult`] |
 //! | the conversation | [`Thread`], [`Message`], [`Part`], [`Input`] |
+//! | conversations that are kept | [`Session`] as a value; [`Sessions`], [`DurableSession`] in a [`SessionStore`] (`allm-store`); [`SessionStatus`], [`SessionEvents`] |
 //! | what happens on the way | [`EventStream`], [`Event`], [`Fold`] |
 //! | tools | [`Tool`], [`IntoTool`], [`ToolContext`], [`ToolReply`], [`OnToolError`] |
 //! | running tools without an engine | [`run_tool_calls`], [`stream_tool_calls`], [`ToolRunOptions`] |
@@ -58,7 +60,7 @@
 //! | spans, content, numbers | [`telemetry`], [`Redactor`] |
 //! | the scripted provider | [`Fake`], [`Script`] |
 //! | real traffic, recorded and replayed | `Recorder`, `Replay` |
-//! | what you can implement | [`Adapter`], [`ToolExecutor`], [`ToolResultEncoder`], [`ToolHandler`], [`KeySource`] |
+//! | what you can implement | [`Adapter`], [`ToolExecutor`], [`ToolResultEncoder`], [`ToolHandler`], [`KeySource`], [`SessionStore`] |
 //! | the loop as a value, without async | [`run`] |
 //!
 //! Everything of [`allm_core`] is here too.
