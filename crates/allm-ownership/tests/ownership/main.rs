@@ -6,6 +6,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     unused_must_use,
     reason = "these are tests"
 )]
@@ -13,6 +14,7 @@
 mod clocks;
 mod databases;
 mod failures;
+mod full;
 mod inputs;
 mod interleavings;
 mod owners;
