@@ -17,6 +17,7 @@ mod failures;
 mod full;
 mod inputs;
 mod interleavings;
+mod machine_clock;
 mod owners;
 mod reading;
 mod retention;
