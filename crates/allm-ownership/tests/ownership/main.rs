@@ -23,3 +23,4 @@ mod reading;
 mod retention;
 mod stopping;
 mod support;
+mod tampered;

@@ -197,14 +197,14 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             CallState::Ready { approval } => approval.as_ref(),
             _ => None,
         };
-        if let Some(approval) = approval {
-            if !is_as_approved(call, approval) {
-                return FirstStep::Mismatch;
-            }
-            if approval.tool_fingerprint != tool_fingerprint(tool) {
-                let reason = "the tool has changed since it was approved".to_owned();
-                return FirstStep::AskAgain(self.approval(tool, Some(reason), now));
-            }
+        // Another attempt at a call is one at what was approved, too.
+        let agreed = approval.or_else(|| intent.and_then(|intent| intent.approval.as_ref()));
+        if agreed.is_some_and(|approval| !is_as_approved(call, approval)) {
+            return FirstStep::Mismatch;
+        }
+        if approval.is_some_and(|approval| approval.tool_fingerprint != tool_fingerprint(tool)) {
+            let reason = "the tool has changed since it was approved".to_owned();
+            return FirstStep::AskAgain(self.approval(tool, Some(reason), now));
         }
         let recorded = match intent {
             Some(intent) => Some(&intent.effect),
