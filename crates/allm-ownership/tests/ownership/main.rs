@@ -13,6 +13,7 @@
 
 mod clocks;
 mod databases;
+mod deletion;
 mod failures;
 mod full;
 mod inputs;

@@ -7,5 +7,6 @@ pub(crate) mod journal;
 pub(crate) mod programs;
 pub(crate) mod sql;
 pub(crate) mod stores;
+pub(crate) mod tables;
 pub(crate) mod world;
 pub(crate) mod wrapped;

@@ -16,3 +16,10 @@ pub(crate) async fn execute(file: &Path, sql: &'static str) {
     let done = sqlx::raw_sql(sql).execute(&mut connection).await;
     done.expect(sql);
 }
+
+/// The only column of all rows, which is text.
+pub(crate) async fn texts(file: &Path, sql: String) -> Vec<String> {
+    let mut connection = connect(file).await;
+    let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql));
+    rows.fetch_all(&mut connection).await.expect("read")
+}
