@@ -22,6 +22,7 @@ mod machine_clock;
 mod owners;
 mod reading;
 mod retention;
+mod secrets;
 mod stopping;
 mod support;
 mod tampered;

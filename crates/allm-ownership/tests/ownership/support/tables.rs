@@ -90,6 +90,19 @@ impl Database {
         }
         Tables(all)
     }
+
+    /// The files, where it has some of its own: as bytes, with what no table shows any more.
+    pub(crate) fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let Self::Sqlite(folder) = self else {
+            return Vec::new();
+        };
+        let files = std::fs::read_dir(folder).expect("a folder");
+        let files = files.map(|file| file.expect("a file"));
+        let name = |file: &std::fs::DirEntry| file.file_name().to_string_lossy().into_owned();
+        files
+            .map(|file| (name(&file), std::fs::read(file.path()).expect("read")))
+            .collect()
+    }
 }
 
 impl Drop for Database {
@@ -171,11 +184,11 @@ fn holds_any(row: &Row, needle: &[u8]) -> bool {
 }
 
 /// Whether these bytes have those in them: as they are, or in hexadecimal digits.
-fn holds(bytes: &[u8], needle: &[u8]) -> bool {
+pub(crate) fn holds(bytes: &[u8], needle: &[u8]) -> bool {
     let hex: String = needle.iter().map(|byte| format!("{byte:02x}")).collect();
     has(bytes, needle) || has(&bytes.to_ascii_lowercase(), hex.as_bytes())
 }
 
-fn has(bytes: &[u8], needle: &[u8]) -> bool {
+pub(crate) fn has(bytes: &[u8], needle: &[u8]) -> bool {
     bytes.windows(needle.len()).any(|window| window == needle)
 }
