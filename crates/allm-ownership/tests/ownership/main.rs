@@ -6,17 +6,23 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     unused_must_use,
     reason = "these are tests"
 )]
 
 mod clocks;
 mod databases;
+mod deletion;
 mod failures;
+mod full;
 mod inputs;
 mod interleavings;
+mod machine_clock;
 mod owners;
 mod reading;
 mod retention;
+mod secrets;
 mod stopping;
 mod support;
+mod tampered;

@@ -1,15 +1,13 @@
 //! What happens when something goes wrong.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use allm_core::{
-    DeleteIf, EntryClass, LoadFrom, StoreError, StoreReason, Takeover, Version, WriterId,
-};
+use allm_core::{DeleteIf, EntryClass, LoadFrom, StoreError, StoreReason, Takeover, Version};
 use allm_store::{Clock, SqliteStore};
 
 use super::support::logs::{Logs, shows};
-use super::support::{Journal, Store, behaviours, id, reason, time};
+use super::support::{Journal, Store, behaviours, reason, restarts, time};
 use super::{Folder, execute, rows};
 
 #[tokio::test]
@@ -157,16 +155,24 @@ async fn a_file_that_is_locked_for_too_long_is_unavailable() {
     assert_eq!(journal.write("x").await, Ok(Version(2)));
 }
 
+/// S126: the file is closed, by all who had it open, and opened again.
 #[tokio::test]
 async fn s126_fences_grow_after_a_restart_too() {
     let folder = Folder::new();
-    let last = behaviours::fences_grow(&folder.store().await).await;
-    let store = folder.store().await;
-    let holder = WriterId::new("later");
-    let lease = store
-        .acquire(&id("a"), &holder, Duration::from_secs(1), Takeover::Force)
-        .await;
-    assert_eq!(lease.expect("forced").fence.0, last.0 + 1);
+    let open = async || Arc::new(SqliteStore::open(folder.file()).await.expect("opens"));
+    let current = Mutex::new(open().await);
+    let first: Store = Arc::clone(&*current.lock().expect("not poisoned")) as Store;
+    let restart = async |store: Store| -> Store {
+        drop(store);
+        let last = Arc::clone(&*current.lock().expect("not poisoned"));
+        last.close().await;
+        // Whoever closes a file last takes its log away.
+        assert!(!folder.file().with_extension("db-wal").exists(), "open");
+        let next = open().await;
+        *current.lock().expect("not poisoned") = Arc::clone(&next);
+        next as Store
+    };
+    restarts::fences_grow_over_restarts(first, restart).await;
 }
 
 /// The store's half of S167 and S168.

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allm_core::{Link, LoadFrom, SessionFilter, Version};
+use allm_core::{
+    Lease, Link, LoadFrom, SessionFilter, SessionStore as _, StoreReason, Takeover, Version,
+    WriterId,
+};
 use allm_store::SqliteStore;
 
-use super::support::{Journal, Store, listed, programs};
+use super::support::{Journal, Store, id, listed, programs, reason};
 use super::{Folder, rows};
 
 const PROGRAM: &str = "programs::program";
@@ -21,6 +24,38 @@ async fn program() {
     let mut journal = Journal::create(&store, &task[1]).await;
     for _ in 0..task[2].parse::<u32>().expect("a number") {
         journal.write("an entry").await.expect("appended");
+    }
+}
+
+/// Takes a session that another program made, and dies with the lease in its hand.
+#[tokio::test]
+#[ignore = "other tests start it"]
+async fn holder() {
+    let Some(task) = programs::task() else { return };
+    let store = SqliteStore::open(&task[0]).await.expect("opens");
+    let (id, name) = (id(&task[1]), WriterId::new("another program"));
+    let lease = store.acquire(&id, &name, Lease::DEFAULT_TTL, Takeover::Force);
+    assert_eq!(lease.await.expect("forced").fence.0.to_string(), task[2]);
+    // Not an end of the test, but of the program: nothing is given back.
+    std::process::exit(0);
+}
+
+/// S126: the numbers go on from program to program.
+#[tokio::test]
+async fn s126_fences_grow_from_program_to_program() {
+    let folder = Folder::new();
+    let journal = Journal::create(&folder.store().await, "a").await;
+    let path = folder.file();
+    let path = path.to_str().expect("a path");
+    for round in 0..3 {
+        let task = format!("{path}\na\n{}", 2 * round + 1);
+        programs::all_succeed(vec![programs::start("programs::holder", &task)]);
+        let held = journal.acquire("me", Takeover::IfExpired).await;
+        assert_eq!(reason(held), StoreReason::LeaseHeld);
+        let lease = journal.acquire("me", Takeover::Force).await;
+        let lease = lease.expect("forced");
+        assert_eq!(lease.fence.0, 2 * round + 2);
+        journal.store.release(lease).await.expect("given back");
     }
 }
 

@@ -7,6 +7,7 @@ pub mod filters;
 pub mod golden;
 pub mod logs;
 pub mod programs;
+pub mod restarts;
 
 use std::sync::Arc;
 

@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use allm::{
-    Beginning, Engine, ErrorDecision, Event, Fake, HaltReason, OnToolError, Script, SessionId,
-    SessionReason, SessionStatus, Tool, ToolContext,
+    Beginning, Engine, ErrorDecision, Event, Fake, HaltReason, OnToolError, Script, SessionCall,
+    SessionId, SessionReason, SessionStatus, Tool, ToolContext,
 };
 use serde_json::{Value, json};
 
 use crate::form::{Op, beginning, on_durable, on_every_form, reply};
-use crate::support::{World, giving, map, sent, tool};
+use crate::support::{World, giving, key, map, sent, tool};
 
 /// What handlers were told: the context as they read it, and the session's id.
 #[derive(Clone, Default)]
@@ -41,43 +41,113 @@ fn hearing() -> Fake {
     Fake::new().reply(call()).reply("done")
 }
 
-fn with_context(fake: &Fake, tool: Tool) -> Engine {
-    let builder = Engine::builder().provider(fake.clone()).model("fake:any");
-    let builder = builder.tool(tool).context("the engine's");
-    builder.build().unwrap()
+/// Which levels have a context of their own.
+#[derive(Clone, Copy, Debug)]
+struct Levels {
+    call: bool,
+    session: bool,
+    engine: bool,
 }
 
-/// S33
-#[tokio::test(start_paused = true)]
-async fn s33_the_context_of_the_call_the_session_and_the_engine() {
-    let own = || Beginning::new().context(map(json!({"of": "the session"})));
-    let id = |text: &str| SessionId::new(text).unwrap();
-    beginning(own(), async |talk| {
-        let (fake, heard) = (hearing(), Heard::default());
-        let engine = with_context(&fake, heard.tool());
-        talk.drive(&engine, reply("Go"), |call| {
-            call.context("the call's").session_id(id("other"))
+impl Levels {
+    fn all() -> impl Iterator<Item = Self> {
+        (0..8).map(|set| Self {
+            call: set & 1 != 0,
+            session: set & 2 != 0,
+            engine: set & 4 != 0,
         })
-        .await
-        .unwrap();
-        assert_eq!(heard.take(), (json!("the call's"), "other".to_owned()));
-    })
-    .await;
-    beginning(own(), async |talk| {
-        let (fake, heard) = (hearing(), Heard::default());
-        let engine = with_context(&fake, heard.tool());
-        talk.reply(&engine, "Go").await.unwrap();
-        let expected = (json!({"of": "the session"}), "order-42".to_owned());
-        assert_eq!(heard.take(), expected);
-    })
-    .await;
-    on_every_form(async |talk| {
-        let (fake, heard) = (hearing(), Heard::default());
-        let engine = with_context(&fake, heard.tool());
-        talk.reply(&engine, "Go").await.unwrap();
-        assert_eq!(heard.take(), (json!("the engine's"), "order-42".to_owned()));
-    })
-    .await;
+    }
+
+    /// What handlers are told: what the strongest of them has.
+    fn expected(self) -> Value {
+        match self {
+            Self { call: true, .. } => json!("the call's"),
+            Self { session: true, .. } => json!({"of": "the session"}),
+            Self { engine: true, .. } => json!("the engine's"),
+            _ => json!(null),
+        }
+    }
+
+    fn beginning(self) -> Beginning {
+        let own = if self.session {
+            json!({"of": "the session"})
+        } else {
+            json!({})
+        };
+        Beginning::new().context(map(own))
+    }
+
+    fn engine(self, fake: &Fake, tool: Tool) -> Engine {
+        let builder = Engine::builder().provider(fake.clone()).model("fake:any");
+        let builder = builder.tool(tool);
+        let builder = if self.engine {
+            builder.context("the engine's")
+        } else {
+            builder
+        };
+        builder.build().unwrap()
+    }
+
+    fn call(self, call: SessionCall<'_>) -> SessionCall<'_> {
+        if self.call {
+            call.context("the call's")
+        } else {
+            call
+        }
+    }
+}
+
+/// S33: with every set of levels that have a context, and with and without an id of the call.
+#[tokio::test(start_paused = true)]
+async fn s33_the_strongest_context_and_id_are_told() {
+    for levels in Levels::all() {
+        for id in [None, Some("other")] {
+            beginning(levels.beginning(), async |talk| {
+                let (fake, heard) = (hearing(), Heard::default());
+                let engine = levels.engine(&fake, heard.tool());
+                talk.drive(&engine, reply("Go"), |call| match id {
+                    None => levels.call(call),
+                    Some(id) => levels.call(call).session_id(SessionId::new(id).unwrap()),
+                })
+                .await
+                .unwrap();
+                let expected = (levels.expected(), id.unwrap_or("order-42").to_owned());
+                assert_eq!(heard.take(), expected, "{levels:?}");
+            })
+            .await;
+        }
+    }
+}
+
+/// S33: a call that is run by another operation than the one that led to it is told what that one says.
+#[tokio::test(start_paused = true)]
+async fn s33_a_resumed_call_is_told_by_the_call_that_resumes() {
+    for levels in Levels::all() {
+        beginning(levels.beginning(), async |talk| {
+            let (fake, heard) = (hearing(), Heard::default());
+            let gated = heard.tool().approval(allm::ApprovalRule::Always);
+            let engine = levels.engine(&fake, gated);
+            talk.drive(&engine, reply("Go"), |call| call.context("of before"))
+                .await
+                .unwrap();
+            talk.approve(key(1, 0)).await.unwrap();
+            talk.drive(&engine, Op::Resume, |call| levels.call(call))
+                .await
+                .unwrap();
+            let expected = (levels.expected(), "order-42".to_owned());
+            assert_eq!(heard.take(), expected, "{levels:?}");
+        })
+        .await;
+    }
+}
+
+/// S33: a request is data that is sent and stored, so it has no context; there is no level between session and engine.
+#[test]
+fn s33_a_request_has_no_context() {
+    let read = |value: Value| serde_json::from_value::<allm::Request>(value);
+    read(json!({"messages": []})).unwrap();
+    let error = read(json!({"messages": [], "context": {"a": 1}})).unwrap_err();
+    assert!(error.to_string().contains("context"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

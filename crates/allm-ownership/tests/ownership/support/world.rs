@@ -126,9 +126,16 @@ impl EffectProbe for World {
     }
 }
 
+/// How many results of tools a model is sent.
+pub(crate) fn results(request: &Request) -> usize {
+    let messages = request.messages.iter();
+    messages
+        .filter(|message| message.role == Role::Tool)
+        .count()
+}
+
 fn has_results(request: &Request) -> bool {
-    let mut messages = request.messages.iter();
-    messages.any(|message| message.role == Role::Tool)
+    results(request) > 0
 }
 
 /// A model that calls these tools at once and then says `done`, as often as it is asked.

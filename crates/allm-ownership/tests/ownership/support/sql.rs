@@ -1,0 +1,25 @@
+//! Files of SQLite as any other program opens them.
+
+use std::path::Path;
+
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+
+async fn connect(file: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(file);
+    let options = options.disable_statement_logging();
+    options.connect().await.expect("opens")
+}
+
+pub(crate) async fn execute(file: &Path, sql: &'static str) {
+    let mut connection = connect(file).await;
+    let done = sqlx::raw_sql(sql).execute(&mut connection).await;
+    done.expect(sql);
+}
+
+/// The only column of all rows, which is text.
+pub(crate) async fn texts(file: &Path, sql: String) -> Vec<String> {
+    let mut connection = connect(file).await;
+    let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql));
+    rows.fetch_all(&mut connection).await.expect("read")
+}
