@@ -64,6 +64,7 @@ pub(crate) async fn drive_taken(
         live: noted.live.clone(),
         places: Places::default(),
     };
+    let begun = taken.journal.session().version();
     let tenure = Some(taken.journal.tenure.clone());
     let data = &taken.journal.view.data;
     let on_late = data
@@ -84,13 +85,17 @@ pub(crate) async fn drive_taken(
         },
     };
     let result = drive.run().await;
-    if let Err(error) = &result
-        && error.reason == SessionReason::LostOwnership
-    {
-        let mut late = DurableSession::new(sessions.clone(), taken.journal.view.clone());
-        late.keep_evidence(&error.unsaved).await;
-    } else if result.is_ok() {
-        taken.journal.snapshot().await;
+    let reason = result.as_ref().err().map(|error| error.reason);
+    match (&result, reason) {
+        (Err(error), Some(SessionReason::LostOwnership)) => {
+            let mut late = DurableSession::new(sessions.clone(), taken.journal.view.clone());
+            late.keep_evidence(&error.unsaved).await;
+        }
+        // It would be tried in vain.
+        (_, Some(SessionReason::Store)) => {}
+        // A run that was refused on its way has ended, too; an operation that was refused has written nothing.
+        _ if taken.journal.session().version() != begun => taken.journal.snapshot().await,
+        _ => {}
     }
     taken.lease.release().await;
     drop(noted);

@@ -2,8 +2,8 @@
 
 use allm::session::Delivery;
 use allm::{
-    DeleteIf, Event, Fake, HaltReason, Script, SessionReason, SessionStatus, Sessions,
-    SessionsOptions, Version,
+    DeleteIf, Event, Fake, HaltReason, LoadFrom, Script, SessionReason, SessionStatus,
+    SessionStore, Sessions, SessionsOptions, Version,
 };
 use allm_store::MemoryStore;
 use serde_json::json;
@@ -36,6 +36,34 @@ async fn a_stored_session_goes_on_elsewhere() {
     here.delete(session.id(), DeleteIf::Any).await.unwrap();
     let error = other.reload().await.unwrap_err();
     assert_eq!(error.reason, SessionReason::LostOwnership);
+}
+
+/// S69: a snapshot is written after each run, also after one that failed before its first request.
+#[tokio::test]
+async fn s69_a_snapshot_after_each_run() {
+    let store = Arc::new(MemoryStore::new());
+    let sessions = Sessions::with(store.clone(), SessionsOptions::default());
+    let fake = Fake::new().with_key_use(allm::KeyUse::Required);
+    let engine = engine(&fake.reply("Hello"), vec![]);
+    let mut session = sessions.create("s").await.unwrap();
+    let covered = async |version: Version| {
+        let id = allm::SessionId::new("s").unwrap();
+        let loaded = store.load(&id, LoadFrom::Snapshot).await.unwrap();
+        let snapshot = loaded.snapshot.map(|snapshot| snapshot.version);
+        assert_eq!(snapshot, Some(version));
+    };
+    session.reply(&engine, "Hi").await.unwrap_err();
+    assert_eq!(session.status(), SessionStatus::Error);
+    covered(session.version()).await;
+    let failed = session.version();
+    session.resume(&engine).await.unwrap_err();
+    assert_eq!(session.version(), failed, "it was refused");
+    session
+        .retry(&engine)
+        .api_key(crate::support::api_key())
+        .await
+        .unwrap();
+    covered(session.version()).await;
 }
 
 #[tokio::test(start_paused = true)]
