@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use allm::session::{ApprovalDecided, EntryBody, arguments_hash};
 use allm::{
-    ApprovalRule, DurableSession, Effect, Engine, Fake, Map, Script, SessionReason, SessionStatus,
-    StoreReason, Tool,
+    ApprovalRule, DurableSession, Effect, Engine, Fake, HaltReason, Map, Script, SessionReason,
+    SessionStatus, StoreReason, Tool,
 };
 use serde_json::{Value, json};
 
@@ -111,8 +111,9 @@ impl Case {
         let before = self.acted.entered();
         let mut opened = self.open().await;
         assert_ne!(*opened, *self.session, "{place}: it is as it was");
-        let error = opened.resume(&self.engine).await.unwrap_err();
-        assert_eq!(error.reason, SessionReason::ApprovalMismatch, "{place}");
+        let result = opened.resume(&self.engine).await.expect("a result");
+        assert_eq!(result.halted_reason, HaltReason::Error, "{place}");
+        assert_eq!(result.metadata["error"]["reason"], "approval_mismatch");
         assert_eq!(opened.status(), SessionStatus::Error, "{place}");
         let failure = opened.failure().expect("a failure");
         assert_eq!(failure.kind, "approval_mismatch", "{place}");
