@@ -30,6 +30,7 @@ use crate::engine::plan::Plan;
 use crate::telemetry::run::RunSpans;
 use crate::tools::{BatchItem, BatchRun, OnLate, Planner};
 
+pub(crate) use calls::APPROVAL_MISMATCH;
 pub(crate) use prepare::{Drive, Limits, Orders, Outcome, checked_arguments, preview};
 
 /// What reaches a driver from outside.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use allm_core::session::Operation;
+use allm_core::session::{Operation, Session as Data};
 use allm_core::{BoxFuture, CancelToken, ChatResult, Event, SessionError, SessionReason, Takeover};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::call::Target;
-use super::driver::{Drive, Orders, Outcome as Driven, Signals};
+use super::driver::{APPROVAL_MISMATCH, Drive, Orders, Outcome as Driven, Signals};
 use super::durable::DurableSession;
 use super::emit::{Queue, Sink};
 use super::journal::Journal as _;
@@ -93,6 +93,8 @@ pub(crate) async fn drive_taken(
         }
         // It would be tried in vain.
         (_, Some(SessionReason::Store)) => {}
+        // Nobody would believe a snapshot of what somebody has altered.
+        _ if is_altered(taken.journal.session()) => {}
         // A run that was refused on its way has ended, too; an operation that was refused has written nothing.
         _ if taken.journal.session().version() != begun => taken.journal.snapshot().await,
         _ => {}
@@ -103,6 +105,12 @@ pub(crate) async fn drive_taken(
         result,
         view: taken.journal.view,
     }
+}
+
+/// Whether the driver found that what was to be run is not what was approved.
+fn is_altered(session: &Data) -> bool {
+    let failure = session.failure();
+    failure.is_some_and(|failure| failure.kind == APPROVAL_MISMATCH)
 }
 
 impl<'a> Target<'a> for &'a mut DurableSession {

@@ -69,7 +69,7 @@ fn run_hash(session: &Data) -> Value {
     let hash = state.run().clone().state_hash().expect("written");
     json!({
         "id": state.id, "attempt": state.attempt, "interrupted": state.interrupted,
-        "recoveries": state.recoveries, "partial": state.partial,
+        "recoveries": state.recoveries, "clock": state.clock, "partial": state.partial,
         "started": hash_of(&started), "state": hash,
     })
 }

@@ -27,6 +27,9 @@ use crate::tools::{BatchItem, BatchRun, Planned};
 /// How long a person has to agree to a call, if nobody says otherwise.
 const APPROVAL_EXPIRY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The kind of the failure when what was to be run is not what was approved.
+pub(crate) const APPROVAL_MISMATCH: &str = "approval_mismatch";
+
 /// How long calls are heard out when the session was lost.
 const HEARD_OUT: Duration = Duration::from_secs(5);
 
@@ -142,7 +145,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
                 }
                 FirstStep::Mismatch => {
                     let failed = RunFailed {
-                        kind: "approval_mismatch".to_owned(),
+                        kind: APPROVAL_MISMATCH.to_owned(),
                         message: format!("the arguments of the call {key} are not those approved"),
                     };
                     self.append(vec![EntryBody::RunFailed(failed)]).await?;
