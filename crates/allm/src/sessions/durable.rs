@@ -359,10 +359,14 @@ impl DurableSession {
 
     /// Settles a run that nobody drives.
     async fn settle(&mut self, mut taken: Taken) -> Result<(), SessionError> {
+        let run = self.view.data.run().map(|state| state.id);
         let settled = async {
             taken.journal.view.refresh(&*taken.journal.store).await?;
-            let bodies = taken.journal.session().cancel_entries("", None);
-            if !bodies.is_empty() {
+            let session = taken.journal.session();
+            let is_same = session.run().map(|state| state.id) == run;
+            let bodies = session.cancel_entries("", None);
+            // What was begun since is nobody's to cancel here.
+            if is_same && !bodies.is_empty() {
                 taken.journal.append(bodies, None).await?;
             }
             Ok(())

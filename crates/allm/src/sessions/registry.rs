@@ -393,6 +393,13 @@ impl Sessions {
                 .await;
         }
         let lease = lease.map_err(super::store_journal::lost_if_gone)?;
+        if reserved.is_none() {
+            // Somebody else here is taking it, and would take a lease of ours for a lost one of his.
+            let (holder, expires_at) = (self.0.writer.clone(), lease.expires_at);
+            let busy = StoreError::lease_held(allm_core::HeldLease { holder, expires_at });
+            let _ = store.release(lease).await;
+            return Err(busy.into());
+        }
         if Some(lease.uid) != view.data.uid() {
             let _ = store.release(lease).await;
             return Err(SessionError::lost_ownership());
