@@ -324,7 +324,11 @@ impl Talk {
 
     /// Lets the next expiry pass.
     pub(crate) fn pass_expiry(&self) {
-        let due = self.next_expiry().expect("something expires");
+        self.pass_to(self.next_expiry().expect("something expires"));
+    }
+
+    /// Lets it become as late as this.
+    pub(crate) fn pass_to(&self, due: Timestamp) {
         self.clock.set(due);
         if self.form != Form::Durable {
             // A value goes by the machine's clock.

@@ -186,13 +186,13 @@ async fn s8_a_question_and_a_manual_call_that_nobody_answers() {
             .map(|open| open.wait.expires_at())
             .collect();
         assert!(due.iter().all(Option::is_some), "{due:?}");
-        // The question is asked after the manual call was left.
-        while !talk.waits().is_empty() {
-            talk.pass_expiry();
-            let late = talk.submit(key(1, 1), "late").await.unwrap_err();
-            assert_eq!(late.reason, SessionReason::NotWaiting);
-            talk.expire().await.unwrap();
-        }
+        // The question is asked a moment after the manual call was left.
+        talk.pass_to(due.into_iter().flatten().max().unwrap());
+        let late = talk.submit(key(1, 1), "late").await.unwrap_err();
+        assert_eq!(late.reason, SessionReason::NotWaiting);
+        let late = talk.answer(key(1, 0), "This one").await.unwrap_err();
+        assert_eq!(late.reason, SessionReason::NotWaiting);
+        talk.expire().await.unwrap();
         let late = talk.answer(key(1, 0), "This one").await.unwrap_err();
         assert_eq!(late.reason, SessionReason::NotWaiting);
         assert_eq!(outcomes(talk), [Some(Outcome::Expired); 2]);
