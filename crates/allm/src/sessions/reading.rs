@@ -104,9 +104,7 @@ pub struct SessionEvents {
     state: Option<(Data, Link)>,
     queue: VecDeque<Told>,
     live: Option<broadcast::Receiver<Heard>>,
-    /// Whether the journal may have what was not read.
-    stale: bool,
-    /// When the journal is looked at, whatever was heard.
+    /// When the journal is looked at next: at once when it may have what was not read.
     look_at: Instant,
 }
 
@@ -130,7 +128,6 @@ impl DurableSession {
             state: None,
             queue: VecDeque::new(),
             live: None,
-            stale: true,
             look_at: Instant::now(),
         }
     }
@@ -147,7 +144,7 @@ impl SessionEvents {
             if let Some(told) = self.queue.pop_front() {
                 return Ok(told);
             }
-            if self.stale || self.look_at <= Instant::now() {
+            if self.look_at <= Instant::now() {
                 self.look().await?;
             } else {
                 self.wait().await;
@@ -205,12 +202,13 @@ impl SessionEvents {
         }
         self.after = after.max(data.version());
         self.queue.extend(told);
-        // What happens between this look and the first that is heard must be looked for.
-        self.stale = false;
         self.look_at = Instant::now() + LOOK_EVERY;
         if self.live.is_none() {
             self.live = self.sessions.live(loaded.head.uid);
-            self.stale = self.live.is_some();
+            if self.live.is_some() {
+                // What happened between this look and the first that is heard must be looked for.
+                self.look_soon();
+            }
         }
         self.state = Some((data, end));
         Ok(())
@@ -222,10 +220,10 @@ impl SessionEvents {
         match &mut self.live {
             None => {
                 let _ = timeout_at(self.look_at, store.changed(&self.id)).await;
-                self.stale = true;
+                self.look_soon();
             }
             Some(live) => match timeout_at(self.look_at, live.recv()).await {
-                Err(_) => self.stale = true,
+                Err(_) => self.look_soon(),
                 Ok(Ok(heard)) => self.hear(heard),
                 Ok(Err(RecvError::Lagged(_))) => self.lag(),
                 Ok(Err(RecvError::Closed)) => self.end_hearing(),
@@ -247,10 +245,15 @@ impl SessionEvents {
     /// What stands in the journal is read there. What belongs to a turn that the journal has told of is over.
     fn hear(&mut self, heard: Heard) {
         match heard {
-            Heard::Written => self.stale = true,
+            Heard::Written => self.look_soon(),
             Heard::Live(live) if live.turn >= self.turn() => self.queue.push_back(Told::Live(live)),
             Heard::Live(_) => {}
         }
+    }
+
+    /// The journal may have what was not read.
+    fn look_soon(&mut self) {
+        self.look_at = Instant::now();
     }
 
     /// The turn that the journal has come to, as far as it was read.
@@ -260,7 +263,7 @@ impl SessionEvents {
 
     fn end_hearing(&mut self) {
         self.live = None;
-        self.stale = true;
+        self.look_soon();
     }
 
     fn lag(&mut self) {
@@ -269,7 +272,7 @@ impl SessionEvents {
             .as_ref()
             .map_or(self.after, |(data, _)| data.version());
         self.queue.push_back(Told::Lagged { resume_at });
-        self.stale = true;
+        self.look_soon();
     }
 }
 
