@@ -5,7 +5,7 @@
 use allm_core::json::{self, Limits};
 use allm_core::run::Repair;
 use allm_core::{
-    AskUserRequested, Error, Event, FinishReason, Fold, Map, Message, MessageCompleted,
+    AnswerTo, AskUserRequested, Error, Event, FinishReason, Fold, Map, Message, MessageCompleted,
     MessageStarted, ReasoningDelta, StreamError, TextCompleted, TextDelta, Thread, ToolCall,
     ToolCallCompleted, ToolCallDelta, ToolCallStarted, ToolHalt, ToolResultEncoded, Usage,
 };
@@ -165,6 +165,7 @@ fn event(bytes: &mut Unstructured<'_>) -> Result<Event> {
             index,
             id: id(bytes)?.into(),
             content: text(bytes)?.into(),
+            media: Vec::new(),
             is_error: bytes.arbitrary()?,
         }),
         11 => Event::AskUserRequested(Box::new(AskUserRequested {
@@ -173,6 +174,11 @@ fn event(bytes: &mut Unstructured<'_>) -> Result<Event> {
             tool_name: text(bytes)?.into(),
             question: text(bytes)?.into(),
             opts: Map::new(),
+            answer_to: if bytes.arbitrary()? {
+                AnswerTo::Tool
+            } else {
+                AnswerTo::Model
+            },
         })),
         _ => Event::ToolHalt(Box::new(ToolHalt {
             index,

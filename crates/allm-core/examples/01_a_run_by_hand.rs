@@ -147,7 +147,7 @@ fn run_tool(call: &ToolCall) -> ToolOutcome {
 /// A value, and the text of it that the model sees.
 fn replied(value: Value) -> ToolOutcome {
     match JsonEncoder.encode(&value) {
-        Ok(content) => ToolOutcome::Replied { value, content },
+        Ok(content) => ToolOutcome::replied(value, content),
         Err(error) => failed(FailureReason::EncodingFailed, &error.to_string()),
     }
 }

@@ -104,6 +104,7 @@ impl CancelToken {
         Cancelled {
             token: self.clone(),
             key: self.0.next.fetch_add(1, Ordering::Relaxed),
+            waits: None,
         }
     }
 }
@@ -123,20 +124,31 @@ impl fmt::Debug for CancelToken {
 pub struct Cancelled {
     token: CancelToken,
     key: u64,
+    /// Whom the token will wake. It stays in the token's list until the token is cancelled or this is dropped.
+    waits: Option<Waker>,
 }
 
 impl Future for Cancelled {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut waiting = self.token.0.waiting();
-        if self.token.is_cancelled() {
+        let this = self.get_mut();
+        if this.token.is_cancelled() {
             return Poll::Ready(());
         }
-        match waiting.wakers.iter_mut().find(|(key, _)| *key == self.key) {
-            Some((_, waker)) => waker.clone_from(cx.waker()),
-            None => waiting.wakers.push((self.key, cx.waker().clone())),
+        // Asked again by the same task, as for every piece of a stream: nothing is to be changed.
+        if matches!(&this.waits, Some(waker) if waker.will_wake(cx.waker())) {
+            return Poll::Pending;
         }
+        let mut waiting = this.token.0.waiting();
+        if this.token.is_cancelled() {
+            return Poll::Ready(());
+        }
+        match waiting.wakers.iter_mut().find(|(key, _)| *key == this.key) {
+            Some((_, waker)) => waker.clone_from(cx.waker()),
+            None => waiting.wakers.push((this.key, cx.waker().clone())),
+        }
+        this.waits = Some(cx.waker().clone());
         Poll::Pending
     }
 }
@@ -183,6 +195,23 @@ mod tests {
         assert_eq!(count.0.load(Ordering::Relaxed), 1);
         assert!(Pin::new(&mut stays).poll(&mut cx).is_ready());
         assert!(Pin::new(&mut token.cancelled()).poll(&mut cx).is_ready());
+    }
+
+    /// Who waits may move to another task; only the last one is woken.
+    #[test]
+    fn wakes_the_task_that_asked_last() {
+        let token = CancelToken::new();
+        let counts = [(); 2].map(|()| Arc::new(Count::default()));
+        let mut waits = token.cancelled();
+        for count in [&counts[0], &counts[1], &counts[0], &counts[1]] {
+            let waker = Waker::from(Arc::clone(count));
+            let mut cx = Context::from_waker(&waker);
+            assert!(Pin::new(&mut waits).poll(&mut cx).is_pending());
+            assert!(Pin::new(&mut waits).poll(&mut cx).is_pending());
+        }
+        token.cancel();
+        let woken = counts.map(|count| count.0.load(Ordering::Relaxed));
+        assert_eq!(woken, [0, 1]);
     }
 
     #[test]

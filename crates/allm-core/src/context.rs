@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::cancel::CancelToken;
-use crate::data::{RequestId, SessionId, ToolCall, ToolReply};
+use crate::data::{Answer, RequestId, SessionId, ToolCall, ToolReply};
 use crate::error::ToolError;
 
 /// A value of the caller's, read by type.
@@ -83,11 +83,14 @@ pub struct ToolContext {
     /// One id for the whole run.
     pub request_id: Option<RequestId>,
     /// The call as it stands on the response.
-    pub tool_call: ToolCall,
+    pub tool_call: Arc<ToolCall>,
     /// The engine that drives the run, as the driver's own type; the driver's crate gives it back typed.
     pub engine: Option<AnyValue>,
     /// Equal on every repetition of the same call.
     pub idempotency_key: String,
+    /// A person's answer, when the handler asked for one to go on with: see
+    /// [`ToolReply::ask_and_go_on`](crate::ToolReply::ask_and_go_on).
+    pub answer: Option<Answer>,
     /// Fires on time-out, cancellation, deadline, and when the run or stream is dropped.
     pub cancel: CancelToken,
     /// Where progress goes.
@@ -96,15 +99,15 @@ pub struct ToolContext {
 
 impl ToolContext {
     /// A context of which nothing is known but the call.
-    #[must_use]
-    pub fn new(tool_call: ToolCall) -> Self {
+    pub fn new(tool_call: impl Into<Arc<ToolCall>>) -> Self {
         Self {
             context: None,
             session_id: None,
             request_id: None,
-            tool_call,
+            tool_call: tool_call.into(),
             engine: None,
             idempotency_key: String::new(),
+            answer: None,
             cancel: CancelToken::new(),
             progress: None,
         }
@@ -142,6 +145,7 @@ impl fmt::Debug for ToolContext {
             .field("tool_call", &self.tool_call)
             .field("engine", &self.engine.as_ref().map(|_| "…"))
             .field("idempotency_key", &self.idempotency_key)
+            .field("answer", &self.answer.as_ref().map(|_| "…"))
             .field("cancel", &self.cancel)
             .finish_non_exhaustive()
     }

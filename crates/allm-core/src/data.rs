@@ -3,6 +3,7 @@
 //! None of them holds a handle, a closure or a secret (a [`Tool`] may carry its handler, which is not part of its
 //! data). Constructors do not validate; [`validate`](crate::validate) does, in one explicit call.
 
+mod answer;
 mod arguments;
 pub(crate) mod base64_text;
 mod call_failure;
@@ -38,6 +39,7 @@ mod tool_call;
 mod tool_spec;
 mod usage;
 
+pub use answer::{Answer, AnswerTo};
 pub(crate) use arguments::means_none;
 pub use arguments::{ArgumentLimits, MalformedArguments};
 pub(crate) use call_failure::present;

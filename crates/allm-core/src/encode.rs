@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use crate::error::{EncodeError, text};
 use crate::handler::ToolResultEncoder;
+use crate::json::Sorted;
 
 pub(crate) use failure::listed;
 pub use failure::{closed, denied, report, unknown_tool};
 
-/// The default encoder: a string passes unchanged, every other value becomes compact JSON.
+/// The default encoder: a string passes unchanged, every other value becomes compact JSON with sorted keys.
 ///
 /// ```
 /// use allm_core::{JsonEncoder, ToolResultEncoder};
@@ -26,7 +27,9 @@ impl ToolResultEncoder for JsonEncoder {
     fn encode(&self, value: &Value) -> Result<String, EncodeError> {
         match value {
             Value::String(text) => Ok(text.clone()),
-            value => serde_json::to_string(value).map_err(|e| EncodeError::new(e.to_string())),
+            value => {
+                serde_json::to_string(&Sorted(value)).map_err(|e| EncodeError::new(e.to_string()))
+            }
         }
     }
 }

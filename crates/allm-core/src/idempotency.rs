@@ -1,12 +1,13 @@
 //! The key by which the far side of a tool recognises a call that is made again.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::data::Map;
+use crate::data::{Map, hex};
 use crate::json::canonical_value;
+
+/// What every key begins with.
+const PREFIX: &str = "allm1-";
 
 /// The idempotency key of a call: equal on every repetition of it, on every platform.
 ///
@@ -43,10 +44,8 @@ pub fn idempotency_key(
         hash.update((field.len() as u64).to_be_bytes());
         hash.update(field);
     }
-    let mut key = "allm1-".to_owned();
-    for byte in hash.finalize() {
-        // Writing to a string cannot fail.
-        let _ = write!(key, "{byte:02x}");
-    }
+    let mut key = String::with_capacity(PREFIX.len() + 64);
+    key.push_str(PREFIX);
+    hex::push(&mut key, &hash.finalize());
     key
 }

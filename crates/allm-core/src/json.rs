@@ -35,6 +35,7 @@ mod limits;
 mod node;
 mod parse;
 mod raw;
+mod sorted;
 pub(crate) mod tagged;
 #[cfg(test)]
 mod tests;
@@ -50,4 +51,5 @@ pub(crate) use foreign::foreign_as;
 pub use foreign::{ForeignFault, foreign_value};
 pub use limits::{Limits, MAX_DEPTH};
 pub use raw::RawJson;
+pub use sorted::{Keyed, Sorted, in_order, sorted, sorted_entries};
 pub use value::{value_from_slice, value_to_string, value_to_vec};

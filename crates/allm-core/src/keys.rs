@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::hint::black_box;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::data::{ProviderName, RequestId, TenantId};
 use crate::error::{EngineError, EngineReason, KeyError};
 use crate::future::BoxFuture;
+use crate::redact::Forms;
 
 /// A key that must not be seen.
 ///
@@ -23,7 +25,25 @@ use crate::future::BoxFuture;
 /// # Ok::<(), allm_core::EngineError>(())
 /// ```
 #[derive(Clone)]
-pub struct ApiKey(Arc<Secret>);
+pub struct ApiKey(Arc<Held>);
+
+/// A key, and what is made of it once.
+struct Held {
+    text: Secret,
+    id: KeyId,
+    forms: OnceLock<Arc<Forms>>,
+}
+
+/// Tells keys apart without showing them: the clones of one key have the same, and no two others in a process do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyId(u64);
+
+impl KeyId {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// A text whose memory is overwritten when it is dropped.
 pub(crate) struct Secret(String);
@@ -66,7 +86,11 @@ impl ApiKey {
         if key.is_empty() {
             Ok(None)
         } else if key.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-            Ok(Some(Self(Arc::new(Secret(key.to_owned())))))
+            Ok(Some(Self(Arc::new(Held {
+                text: Secret(key.to_owned()),
+                id: KeyId::new(),
+                forms: OnceLock::new(),
+            }))))
         } else {
             Err(EngineError::new(
                 EngineReason::InvalidKey,
@@ -78,7 +102,18 @@ impl ApiKey {
     /// The key itself, for the header that it is sent in and for redaction. It must go nowhere else.
     #[must_use]
     pub fn expose(&self) -> &str {
-        &self.0.0
+        self.0.text.expose()
+    }
+
+    /// What tells it from other keys.
+    #[must_use]
+    pub fn id(&self) -> KeyId {
+        self.0.id
+    }
+
+    /// The texts in which it may show.
+    pub(crate) fn forms(&self) -> &Arc<Forms> {
+        self.0.forms.get_or_init(|| Forms::of(self.expose()).into())
     }
 }
 

@@ -55,7 +55,7 @@ pub use handler::{
 };
 pub use idempotency::idempotency_key;
 pub use json::RawJson;
-pub use keys::{ApiKey, KeyRequest, KeySource, environment_names};
+pub use keys::{ApiKey, KeyId, KeyRequest, KeySource, environment_names};
 pub use limits::AWAITING_USER;
 pub use path::{InvalidPath, Path, Segment};
 pub use redact::Redactor;

@@ -13,6 +13,12 @@ pub const TOOL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How much encoded content a call may have, in bytes; the mark of a cut does not count.
 pub const MAX_TOOL_OUTPUT: usize = 262_144;
 
+/// How many pictures and files a reply may have.
+pub const MAX_TOOL_MEDIA_PARTS: usize = 16;
+
+/// How much the pictures and files of a reply may be together, in bytes.
+pub const MAX_TOOL_MEDIA: usize = 5_242_880;
+
 /// How much raw argument text of a call is read, in bytes.
 pub const MAX_TOOL_ARGUMENTS: usize = 1_048_576;
 
@@ -31,7 +37,10 @@ pub const MAX_PROGRESS_MESSAGE: usize = 4_096;
 /// Where the text of a panic is cut, in bytes.
 pub const MAX_PANIC_TEXT: usize = 4_096;
 
-/// The content of a call that asked the user.
+/// How much of its own a handler may give along with a question, in bytes of JSON; it may nest as deep as arguments.
+pub const MAX_HANDLER_STATE: usize = 262_144;
+
+/// The content of a call that asked the user, who answers the model.
 pub const AWAITING_USER: &str = "<awaiting user response>";
 
 /// What the model is told before the second pass of `structured_finalize`.

@@ -1,17 +1,18 @@
 //! Keeps secrets out of what others wrote.
 
+mod forms;
 mod shapes;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
 use crate::error::{Cause, Error, Failure};
-use crate::keys::{ApiKey, Secret};
+use crate::keys::ApiKey;
+pub(crate) use forms::Forms;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[REDACTED]";
@@ -33,14 +34,8 @@ pub const REDACTED: &str = "[REDACTED]";
 /// ```
 #[derive(Clone, Default)]
 pub struct Redactor {
-    /// The keys as they are, URL-encoded, in hexadecimal, and escaped as in JSON.
-    plain: Vec<std::sync::Arc<Secret>>,
-    /// What every base64 text that holds a key has in it.
-    encoded: Vec<std::sync::Arc<Secret>>,
+    keys: Vec<Arc<Forms>>,
 }
-
-/// Encoded forms of shorter keys would be found everywhere.
-const SHORTEST_ENCODED: usize = 6;
 
 impl Redactor {
     /// A redactor that knows only what keys look like.
@@ -52,33 +47,11 @@ impl Redactor {
     /// With a key that must not be seen either.
     #[must_use]
     pub fn with_key(mut self, key: &ApiKey) -> Self {
-        let key = key.expose();
-        self.keep(key.to_owned());
-        let url = url_encoded(key);
-        if url != key {
-            self.keep(url.to_ascii_lowercase());
-            self.keep(url);
-        }
-        // Inside JSON, and inside JSON that stands in a string of JSON.
-        let escaped = json_escaped(key);
-        if escaped != key {
-            self.keep(json_escaped(&escaped));
-            self.keep(escaped);
-        }
-        if key.len() >= SHORTEST_ENCODED {
-            let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
-            self.keep(hex.to_ascii_uppercase());
-            self.keep(hex);
-            for place in 0..3 {
-                self.encoded
-                    .extend(cores(key, place).map(|core| Secret::new(core).into()));
-            }
+        let forms = key.forms();
+        if !self.keys.iter().any(|known| Arc::ptr_eq(known, forms)) {
+            self.keys.push(Arc::clone(forms));
         }
         self
-    }
-
-    fn keep(&mut self, text: String) {
-        self.plain.push(Secret::new(text).into());
     }
 
     /// The text without secrets.
@@ -102,14 +75,14 @@ impl Redactor {
     /// Where the secrets are, in order and apart from each other.
     fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = shapes::find(text);
-        for secret in &self.plain {
+        for secret in self.keys.iter().flat_map(|key| &key.plain) {
             let secret = secret.expose();
             found.extend(
                 text.match_indices(secret)
                     .map(|(at, _)| at..at + secret.len()),
             );
         }
-        for core in &self.encoded {
+        for core in self.keys.iter().flat_map(|key| &key.encoded) {
             let core = core.expose();
             let whole = |(at, _)| shapes::base64_word(text, at..at + core.len());
             found.extend(text.match_indices(core).map(whole));
@@ -138,8 +111,35 @@ impl Redactor {
     /// ```
     #[must_use]
     pub fn finds_key_in(&self, text: &[u8]) -> bool {
-        let mut forms = self.plain.iter().chain(&self.encoded);
-        forms.any(|form| memchr::memmem::find(text, form.expose().as_bytes()).is_some())
+        self.keys.iter().any(|key| key.is_in(text))
+    }
+
+    /// Whether one of the given keys stands in a text of which a part is known to hold none.
+    ///
+    /// The same answer as that of [`finds_key_in`](Self::finds_key_in), without a second look at what is known.
+    ///
+    /// ```
+    /// use allm_core::{ApiKey, Redactor};
+    ///
+    /// let key = ApiKey::new("my own key")?.expect("a key");
+    /// let redactor = Redactor::new().with_key(&key);
+    /// assert!(!redactor.finds_key_outside(b"what was sent before, and more", 0..20));
+    /// assert!(redactor.finds_key_outside(b"what was my own key", 0..13));
+    /// # Ok::<(), allm_core::EngineError>(())
+    /// ```
+    #[must_use]
+    pub fn finds_key_outside(&self, text: &[u8], known: Range<usize>) -> bool {
+        self.keys.iter().any(|key| {
+            // A key may begin in what is known and end behind it, or the other way round.
+            let reach = key.longest.saturating_sub(1);
+            let before = known.start.saturating_add(reach);
+            let behind = known.end.saturating_sub(reach);
+            if behind <= before {
+                return key.is_in(text);
+            }
+            let before = text.get(..before).unwrap_or(text);
+            key.is_in(before) || key.is_in(text.get(behind..).unwrap_or_default())
+        })
     }
 
     /// Takes secrets out of a text in place.
@@ -244,39 +244,4 @@ impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Redactor(***)")
     }
-}
-
-/// All but the unreserved characters as `%XX`.
-fn url_encoded(text: &str) -> String {
-    use fmt::Write as _;
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            _ => drop(write!(encoded, "%{byte:02X}")),
-        }
-    }
-    encoded
-}
-
-/// As in a string of JSON. A key has only printable characters of ASCII.
-fn json_escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"")
-}
-
-/// What stands in every base64 text that holds the key at a place of this remainder by 3: the characters that depend
-/// on nothing before or after it.
-fn cores(key: &str, place: usize) -> impl Iterator<Item = String> {
-    let mut bytes = vec![0; place];
-    bytes.extend_from_slice(key.as_bytes());
-    let first = (place * 8).div_ceil(6);
-    let last = bytes.len() * 8 / 6;
-    [
-        STANDARD_NO_PAD.encode(&bytes),
-        URL_SAFE_NO_PAD.encode(&bytes),
-    ]
-    .into_iter()
-    .filter_map(move |text| text.get(first..last).map(str::to_owned))
 }

@@ -27,7 +27,7 @@ mod turn;
 pub use apply::{Applied, EntryFacts, Misfit};
 pub use approval_ref::ApprovalRef;
 pub use call::{
-    Approval, Approved, AwaitedResult, CallState, Evidence, Intent, Outcome, Question, Wait,
+    Approval, Approved, AwaitedResult, CallState, Evidence, GoOn, Intent, Outcome, Question, Wait,
     WaitKind, WaitReason, arguments_hash,
 };
 pub use entry::{

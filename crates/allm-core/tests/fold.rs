@@ -19,10 +19,10 @@ mod make;
 use std::sync::Arc;
 
 use allm_core::{
-    AWAITING_USER, ChatCompleted, Error, Event, Failure, FinishReason, Fold, HaltReason,
-    MalformedArguments, Message, MessageCompleted, MessageStarted, NoThread, Origin, Part,
-    ReasoningKind, ReasoningPart, Response, StreamError, Thread, ToolCall, ToolResultEncoded,
-    Usage,
+    AWAITING_USER, AnswerTo, ChatCompleted, Error, Event, Failure, FinishReason, Fold, HaltReason,
+    Image, MalformedArguments, Message, MessageCompleted, MessageStarted, NoThread, Origin, Part,
+    ReasoningKind, ReasoningPart, Response, StepResult, StreamError, Thread, ToolCall,
+    ToolResultEncoded, Usage,
 };
 use serde_json::json;
 
@@ -199,16 +199,60 @@ fn l221_tool_messages_are_in_index_order_and_the_lowest_halt_is_kept() {
 }
 
 #[test]
+fn l298_a_question_to_go_on_with_makes_no_message_and_a_later_result_takes_it_back() {
+    let mut fold = over_hi(&[
+        asked_for(0, "a", AnswerTo::Tool),
+        encoded(1, "b", "done"),
+        asked(2, "c"),
+    ]);
+    let made = fold.step_result().expect("a thread");
+    let ids = |step: &StepResult| -> Vec<String> {
+        let ids = step.tool_results.iter();
+        ids.filter_map(|message| Some(message.tool_call_id.as_ref()?.to_string()))
+            .collect()
+    };
+    assert_eq!(ids(&made), ["b", "c"]);
+    assert_eq!(made.metadata["pending_tool_call_id"], json!("a"));
+
+    fold.push(&encoded(0, "a", "red"));
+    let made = fold.step_result().expect("a thread");
+    assert_eq!(ids(&made), ["a", "b", "c"]);
+    assert_eq!(made.metadata["pending_tool_call_id"], json!("c"));
+}
+
+#[test]
 fn a_result_that_reports_a_failure_stays_marked() {
     let fold = over_hi(&[Event::ToolResultEncoded(ToolResultEncoded {
         index: 0,
         id: "a".into(),
         content: "no".into(),
+        media: Vec::new(),
         is_error: true,
     })]);
     let made = fold.step_result().expect("a thread");
     let message = Message::tool_error("a", "no");
     assert_eq!(made.tool_results, [message].into_iter().collect());
+}
+
+#[test]
+fn l302_a_result_with_a_picture() {
+    let picture = Part::image(Image::from_bytes(vec![1], "image/png"));
+    let mut event = ToolResultEncoded {
+        index: 0,
+        id: "a".into(),
+        content: "see".into(),
+        media: vec![picture.clone()],
+        is_error: false,
+    };
+    let told = |event: &ToolResultEncoded| {
+        let fold = over_hi(&[Event::ToolResultEncoded(event.clone())]);
+        fold.step_result().expect("a thread").tool_results.clone()
+    };
+    let both = Message::tool_result("a", vec![Part::text("see"), picture.clone()]);
+    assert_eq!(told(&event), [both].into_iter().collect());
+    event.content.clear();
+    let alone = Message::tool_result("a", vec![picture]);
+    assert_eq!(told(&event), [alone].into_iter().collect());
 }
 
 #[test]

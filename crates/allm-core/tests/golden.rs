@@ -18,6 +18,7 @@ use std::path::PathBuf;
 
 use allm_core::json::{self, Document};
 use allm_core::{Event, SessionStatus};
+use support::backwards;
 use support::golden::{self, Named};
 
 fn folder() -> PathBuf {
@@ -74,6 +75,25 @@ fn faults<T: Document + PartialEq + Debug>(values: &[Named<T>]) -> Vec<String> {
     faults
 }
 
+/// The files that are not written as they are when their keys were read in another order.
+fn turned<T: Document>(_: &[Named<T>]) -> std::io::Result<Vec<String>> {
+    let mut faults = Vec::new();
+    for file in fs::read_dir(folder().join(T::TYPE))? {
+        let file = file?.path();
+        let bytes = fs::read(&file)?;
+        let again = json::from_str::<T>(&backwards(&bytes)).and_then(|value| json::to_vec(&value));
+        match again {
+            Ok(written) if written == bytes => {}
+            Ok(written) => {
+                let written = String::from_utf8_lossy(&written);
+                faults.push(format!("{}: writes {written}", file.display()));
+            }
+            Err(error) => faults.push(format!("{}: {error}", file.display())),
+        }
+    }
+    Ok(faults)
+}
+
 macro_rules! golden {
     ($($test:ident => $field:ident),+ $(,)?) => {
         $(
@@ -82,6 +102,14 @@ macro_rules! golden {
                 assert_eq!(faults(&golden::all().$field), Vec::<String>::new());
             }
         )+
+
+        /// C199: also hashes, which a run and a session carry.
+        #[test]
+        fn c199_bytes_do_not_depend_on_the_order_of_keys() {
+            let (all, mut found) = (golden::all(), Vec::new());
+            $(found.extend(turned(&all.$field).unwrap());)+
+            assert_eq!(found, Vec::<String>::new());
+        }
 
         /// The files that the values name.
         fn named_files() -> Vec<String> {

@@ -104,7 +104,7 @@ fn c105_errors_are_cleaned_whole() {
     error.param = Some("my-own-secret".into());
     error.provider_request_id = Some("my-own-secret".into());
     let details = json!({"a": ["my-own-secret", {"my-own-secret": 1}]});
-    error.details = details.as_object().unwrap().clone();
+    *error.details = details.as_object().unwrap().clone();
     error.cause = Some(Cause {
         message: "my-own-secret".into(),
         source: Some(Box::new(Cause::new("my-own-secret"))),

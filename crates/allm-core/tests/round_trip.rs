@@ -16,6 +16,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::{Value, json};
 use support::arbitrary::*;
+use support::backwards;
 
 /// The value, and its bytes, are the same after JSON, and the same again when another writer has been at the text.
 fn same_after_json<T: Document + Clone + PartialEq + Debug>(
@@ -33,6 +34,14 @@ fn same_after_json<T: Document + Clone + PartialEq + Debug>(
     );
     let stored = restored(&bytes)?;
     prop_assert_eq!(&json::from_slice::<T>(&stored).map_err(wrong)?, value);
+    // C199
+    let turned: T = json::from_str(&backwards(&bytes)).map_err(wrong)?;
+    prop_assert_eq!(&turned, value);
+    prop_assert_eq!(json::to_vec(&turned).map_err(wrong)?, bytes.clone());
+    prop_assert_eq!(
+        serde_json::to_vec(&turned).ok(),
+        serde_json::to_vec(value).ok()
+    );
     Ok(())
 }
 

@@ -1,9 +1,11 @@
 //! What must hold when a program was killed and another one went on.
 
+use std::collections::BTreeSet;
+
 use allm::session::{CallKey, Outcome, OutcomeSource};
 use serde_json::Value;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Stop};
 use crate::world::Seen;
 
 /// How things stood when a program died.
@@ -26,8 +28,9 @@ pub fn faults(unkilled: &Facts, end: &Facts, deaths: &[Death], seen: &Seen) -> F
     let mut faults: Faults = end.violations.clone();
     faults.extend(seen.violations.iter().cloned());
     // S80
-    if end.stops != unkilled.stops {
-        faults.push(format!("stops: {:?}, not {:?}", end.stops, unkilled.stops));
+    let stops = stops_without(&lost_before_asking(deaths), unkilled);
+    if end.stops != stops {
+        faults.push(format!("stops: {:?}, not {stops:?}", end.stops));
     }
     for (key, outcome) in &unkilled.outcomes {
         faults.extend(outcome_fault(*key, *outcome, end, deaths));
@@ -44,6 +47,32 @@ pub fn faults(unkilled: &Facts, end: &Facts, deaths: &[Death], seen: &Seen) -> F
         faults.push(format!("it ended as\n{is}\nand not as\n{should}"));
     }
     faults
+}
+
+/// The calls that nobody may run again and that were lost before they had asked anything.
+fn lost_before_asking(deaths: &[Death]) -> BTreeSet<CallKey> {
+    let facts = deaths.iter().filter_map(|death| death.facts.as_ref());
+    let lost = facts.flat_map(|facts| {
+        let open = facts.open_intents("at_most_once");
+        open.filter(|key| !facts.answered.contains(key))
+    });
+    lost.collect()
+}
+
+/// Where a run without a death stopped, had these calls asked nothing.
+fn stops_without(lost: &BTreeSet<CallKey>, unkilled: &Facts) -> Vec<Stop> {
+    let never: BTreeSet<_> = lost.iter().map(|key| format!("{key} question")).collect();
+    let mut stops = Vec::new();
+    for (status, waits) in &unkilled.stops {
+        let left = waits.iter().filter(|wait| !never.contains(*wait)).cloned();
+        let left: Vec<_> = left.collect();
+        let is_no_stop = left.is_empty() && !waits.is_empty();
+        let stop = (*status, left);
+        if !is_no_stop && stops.last() != Some(&stop) {
+            stops.push(stop);
+        }
+    }
+    stops
 }
 
 /// S80, S82: the outcome is that of the run without a death, unless nobody can know it.
@@ -123,13 +152,19 @@ fn recovery_faults(death: &Death, end: &Facts, seen: &Seen) -> Faults {
         let (_, id) = facts.calls.get(key).cloned().unwrap_or_default();
         seen.entered(&id) - death.seen.entered(&id)
     };
+    // S189: who died before it asked asks once more, and goes on with the answer.
+    let attempts = |key: &CallKey| {
+        let tool = facts.calls.get(key).map(|(tool, _)| tool.as_str());
+        let asks = tool.is_some_and(|tool| tool.ends_with("going"));
+        1 + usize::from(asks && !facts.answered.contains(key))
+    };
     for key in facts.open_intents("at_most_once") {
         must(again(&key) == 0, format!("{key} ran again"));
     }
     for key in facts.open_intents("idempotent") {
         let is_cancelled = end.outcomes.get(&key) != Some(&Outcome::Ok);
         must(
-            is_cancelled || again(&key) == 1,
+            is_cancelled || again(&key) == attempts(&key),
             format!("{key} ran {} times more", again(&key)),
         );
     }
@@ -138,7 +173,7 @@ fn recovery_faults(death: &Death, end: &Facts, seen: &Seen) -> Faults {
         let done = death.seen.acted(&id) > 0;
         let source = end.sources.get(&key);
         must(
-            again(&key) == usize::from(!done),
+            again(&key) == if done { 0 } else { attempts(&key) },
             format!("{key} ran {} times more", again(&key)),
         );
         must(

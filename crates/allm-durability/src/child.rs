@@ -4,10 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use allm::session::Delivery;
+use allm::session::{Delivery, OpenWait, Wait};
 use allm::{
-    DurableSession, Engine, Event, InputId, SessionError, SessionId, SessionReason, SessionStatus,
-    SessionStore, Sessions, SessionsOptions, StoreReason, Takeover, Toggle, WriterId,
+    AnswerTo, DurableSession, Engine, Event, InputId, SessionError, SessionId, SessionReason,
+    SessionStatus, SessionStore, Sessions, SessionsOptions, StoreReason, Takeover, Toggle,
+    WriterId,
 };
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -16,7 +17,7 @@ use crate::far_side::FarSide;
 use crate::job::{Job, OldLease};
 use crate::killing::KillingStore;
 use crate::points::Points;
-use crate::scenario::{NUDGE, Scenario, YES};
+use crate::scenario::{NUDGE, Scenario, YES, answer_to};
 use crate::tools::{self, Bench, Wish};
 use crate::world::Word;
 
@@ -223,13 +224,14 @@ impl Client {
                 let id = InputId::new(text)?;
                 drop(session.reply(&self.engine, text).input_id(id).await?);
             }
-            Next::Answer => match session.waits().len() {
-                1 => drop(session.reply(&self.engine, YES).await?),
-                _ => {
-                    let question = session.question().expect("a question");
-                    session.answer(question.call, YES).await?;
+            Next::Answer => {
+                let question = session.question().expect("a question");
+                let said = said_to(&question);
+                match session.waits().len() {
+                    1 => drop(session.reply(&self.engine, said).await?),
+                    _ => session.answer(question.call, said).await?,
                 }
-            },
+            }
             Next::Approve => {
                 let approvals = session.approvals();
                 let approval = approvals.first().expect("an approval");
@@ -266,6 +268,16 @@ impl Client {
             }
         }
         Ok(())
+    }
+}
+
+/// What the user answers.
+fn said_to(question: &OpenWait) -> String {
+    match &question.wait {
+        Wait::Question(asked) if asked.answer_to() == AnswerTo::Tool => {
+            answer_to(question.call.index)
+        }
+        _ => YES.to_owned(),
     }
 }
 

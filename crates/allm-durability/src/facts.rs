@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use allm::session::{
-    CallKey, EntryBody, Outcome, OutcomeSource, Session, ToolIntent, WaitKind, read,
+    CallKey, CallState, EntryBody, Outcome, OutcomeSource, Session, ToolIntent, Wait, WaitKind,
+    read,
 };
 use allm::{Loaded, SessionStatus, Timestamp, WriterId};
 use serde_json::{Value, json};
@@ -15,6 +16,10 @@ pub struct Facts {
     pub session: Session,
     /// The intents of each call, in order.
     pub intents: BTreeMap<CallKey, Vec<ToolIntent>>,
+    /// The calls whose last attempt came to a question.
+    pub asked: BTreeSet<CallKey>,
+    /// The calls that a person has answered.
+    pub answered: BTreeSet<CallKey>,
     /// What each call came to.
     pub outcomes: BTreeMap<CallKey, Outcome>,
     /// When it was written down.
@@ -75,6 +80,8 @@ impl Facts {
         let mut facts = Self {
             session: Session::empty(loaded.head.id.clone()),
             intents: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            answered: BTreeSet::new(),
             outcomes: BTreeMap::new(),
             outcome_at: BTreeMap::new(),
             sources: BTreeMap::new(),
@@ -137,6 +144,10 @@ impl Facts {
                     self.violations.push(violation);
                 }
                 intents.push((**intent).clone());
+                self.asked.remove(&intent.call);
+            }
+            EntryBody::Answered(answered) => {
+                self.answered.insert(answered.call);
             }
             EntryBody::ToolOutcome(outcome) => {
                 self.sources.insert(outcome.call, outcome.source);
@@ -157,6 +168,9 @@ impl Facts {
             let name = call.call.original_name().to_owned();
             let id = call.call.id.to_string();
             self.calls.insert(key, (name, id));
+            if matches!(&call.state, CallState::Waiting(Wait::Question(_))) {
+                self.asked.insert(key);
+            }
             let Some(outcome) = call.outcome() else {
                 continue;
             };
@@ -187,11 +201,12 @@ impl Facts {
         }
     }
 
-    /// The calls that were begun and whose outcome is not known, of tools with this effect.
+    /// The calls that were begun and of which nobody knows what they came to, of tools with this effect.
     pub fn open_intents<'a>(&'a self, effect: &'a str) -> impl Iterator<Item = CallKey> + 'a {
         let open = self.intents.iter().filter(move |(key, intents)| {
             let last = intents.last();
             !self.outcomes.contains_key(key)
+                && !self.asked.contains(key)
                 && last.is_some_and(|last| last.effect.as_str() == effect)
         });
         open.map(|(key, _)| *key)

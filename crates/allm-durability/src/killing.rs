@@ -73,7 +73,10 @@ impl KillingStore {
 pub fn name_of(entries: &[Entry]) -> String {
     let name = |entry: &Entry| match read(entry) {
         Ok(entry) => match &entry.body {
-            EntryBody::ToolIntent(intent) => format!("tool_intent {}", intent.call),
+            EntryBody::ToolIntent(intent) => match intent.attempt {
+                1 => format!("tool_intent {}", intent.call),
+                _ => format!("tool_intent {} again", intent.call),
+            },
             EntryBody::ToolOutcome(outcome) => format!("tool_outcome {}", outcome.call),
             EntryBody::Answered(answered) => format!("answered {}", answered.call),
             EntryBody::ResultSubmitted(result) => format!("result_submitted {}", result.call),

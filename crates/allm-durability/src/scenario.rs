@@ -61,11 +61,17 @@ pub const MEANWHILE: &str = "By the way";
 /// What the user answers to questions.
 pub const YES: &str = "Yes";
 
+/// What the user answers a tool that goes on with it: to each call something of its own.
+#[must_use]
+pub fn answer_to(index: u32) -> String {
+    format!("{YES}, {index}")
+}
+
 impl Scenario {
     /// The names of all that are played at every position.
-    pub const ALL: [&'static str; 12] = [
+    pub const ALL: [&'static str; 13] = [
         "text", "four", "five", "same", "ask", "approval", "manual", "retry", "cancel", "finalize",
-        "send", "all",
+        "send", "going", "all",
     ];
 
     /// The scenario of this name.
@@ -127,7 +133,16 @@ impl Scenario {
                     answer(
                         "Pay",
                         0,
-                        calls("a", &["idem_gated", "pure", "once_gated", "once_denied"]),
+                        calls(
+                            "a",
+                            &[
+                                "idem_gated",
+                                "pure",
+                                "once_gated",
+                                "once_denied",
+                                "recon_gated",
+                            ],
+                        ),
                     ),
                     answer("Pay", 1, "Paid"),
                 ],
@@ -143,7 +158,7 @@ impl Scenario {
                 &["Fail", "Again"],
                 vec![
                     answer("Fail", 0, broken()),
-                    answer("Fail", 0, calls("a", &["idem"])),
+                    answer("Fail", 0, calls("a", &["idem", "once", "recon", "pure"])),
                     answer("Fail", 1, broken()),
                     answer("Fail", 1, "Fine"),
                     answer("Again", 0, "Fine again"),
@@ -153,7 +168,11 @@ impl Scenario {
                 &["Start", "Stall", "Go on"],
                 vec![
                     answer("Start", 0, calls("a", &["once", "idem"])),
-                    answer("Start", 1, calls("b", &["pure_hang", "manual"])),
+                    answer(
+                        "Start",
+                        1,
+                        calls("b", &["once_hang", "pure_hang", "manual"]),
+                    ),
                     Answer {
                         cancels: true,
                         ..answer("Stall", 0, Script::new().hang())
@@ -164,7 +183,7 @@ impl Scenario {
             "finalize" => (
                 &["Report"],
                 vec![
-                    answer("Report", 0, calls("a", &["idem"])),
+                    answer("Report", 0, calls("a", &["idem", "once", "recon", "pure"])),
                     answer("Report", 1, "All is well"),
                     answer(NUDGE, 0, r#"{"well": true}"#),
                 ],
@@ -174,6 +193,20 @@ impl Scenario {
                 vec![
                     answer("Look", 0, calls("a", &["pure_meanwhile", "idem"])),
                     answer(MEANWHILE, 0, "Noted"),
+                ],
+            ),
+            "going" => (
+                &["Work"],
+                vec![
+                    answer(
+                        "Work",
+                        0,
+                        calls(
+                            "a",
+                            &["pure_going", "idem_going", "recon_going", "once_going"],
+                        ),
+                    ),
+                    answer("Work", 1, "Done"),
                 ],
             ),
             "all" => (

@@ -7,12 +7,12 @@ use allm::{
     ApprovalRule, BoxFuture, Effect, EffectProbe, Map, ProbeAnswer, Tool, ToolContext, ToolError,
     ToolHandler, ToolReason, ToolReply,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::far_side::FarSide;
 use crate::points::Points;
-use crate::scenario::MEANWHILE;
+use crate::scenario::{MEANWHILE, answer_to};
 use crate::world::{Hit, Word};
 
 /// What a tool, or the model, makes the user do.
@@ -40,7 +40,11 @@ struct Handler {
 }
 
 impl ToolHandler for Handler {
-    fn call(&self, _: Map, context: ToolContext) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
+    fn call(
+        &self,
+        arguments: Map,
+        context: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         Box::pin(async move {
             let bench = &self.bench;
             let id = context.tool_call.id.to_string();
@@ -52,10 +56,28 @@ impl ToolHandler for Handler {
                 key: context.idempotency_key,
             };
             bench.far_side.say(&Word::Enter(hit.clone())).await;
-            bench.points.pass(&format!("entered {id}"));
+            let again = context.answer.as_ref().map_or("", |_| " with the answer");
+            bench.points.pass(&format!("entered {id}{again}"));
             match self.tool {
+                tool if tool.ends_with("going") => {
+                    let Some(answer) = context.answer else {
+                        let place = arguments.get("place").cloned();
+                        return Ok(ToolReply::ask_and_go_on_with("Sure?", Map::new(), place));
+                    };
+                    // S189: each call has its own answer and its own state.
+                    let place = arguments.get("place").and_then(Value::as_u64);
+                    let own = place.and_then(|place| u32::try_from(place).ok());
+                    let is_own = answer.state == place.map(Value::from)
+                        && own.is_some_and(|place| answer.text() == answer_to(place));
+                    if !is_own {
+                        let told = format!("{id} was given {:?}", answer.text());
+                        bench.far_side.say(&Word::Violation(told)).await;
+                    }
+                }
                 "pure_ask" => return Ok(ToolReply::ask("Sure?")),
                 "pure_failing" => return Ok(ToolReply::error("broken")),
+                // S161: it is on its way when the user loses patience, and nobody can know how far it came.
+                "once_hang" => std::future::pending::<()>().await,
                 "pure_hang" => {
                     let _ = bench.wishes.send(Wish::Cancel);
                     std::future::pending::<()>().await;
@@ -104,15 +126,21 @@ pub(crate) fn all(bench: &Arc<Bench>) -> Vec<Tool> {
         "pure",
         "pure_ask",
         "pure_failing",
+        "pure_going",
         "pure_hang",
         "pure_meanwhile",
         "idem",
         "idem_gated",
+        "idem_going",
         "recon",
+        "recon_gated",
+        "recon_going",
         "recon_slow",
         "once",
         "once_gated",
+        "once_going",
         "once_denied",
+        "once_hang",
     ];
     let tool = |name: &'static str| {
         let tool = Tool::new(name, "A tool.", json!({"type": "object"}));
@@ -123,8 +151,8 @@ pub(crate) fn all(bench: &Arc<Bench>) -> Vec<Tool> {
                 let probe: Arc<dyn EffectProbe> = Arc::new(Probe(Arc::clone(bench)));
                 let tool = tool.effect(Effect::Reconcile(Some(probe)));
                 tool.timeout(match name {
-                    "recon" => RECONCILE_LIMIT,
-                    _ => RECONCILE_LIMIT * 4,
+                    "recon_slow" => RECONCILE_LIMIT * 4,
+                    _ => RECONCILE_LIMIT,
                 })
             }
             // S85: what says nothing is run once at the most.

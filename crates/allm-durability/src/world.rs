@@ -28,6 +28,8 @@ pub enum Word {
     },
     /// The points that were passed, in order.
     Passed(Vec<String>),
+    /// Something that should never have happened.
+    Violation(String),
 }
 
 /// A call of a tool.
@@ -249,6 +251,10 @@ async fn hear(inner: &Inner, word: Word) -> Value {
         }
         Word::Passed(names) => {
             inner.seen().passed = names;
+            Value::Null
+        }
+        Word::Violation(told) => {
+            inner.seen().violations.push(told);
             Value::Null
         }
     }

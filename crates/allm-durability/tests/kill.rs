@@ -23,7 +23,7 @@ async fn stage(kind: Kind, scenario: &str) -> Option<Arc<Stage>> {
     Some(Arc::new(stage))
 }
 
-/// S80 to S82, S84 to S90, S98, S100, S154: checked by the world, by what every journal must hold, and by the end.
+/// S80 to S82, S84 to S90, S98, S100, S154, S189 (`going`): checked by the world, by what every journal must hold, and by the end.
 async fn everywhere(kind: Kind, scenario: &str) {
     let Some(stage) = stage(kind, scenario).await else {
         return;
@@ -56,15 +56,25 @@ macro_rules! everywhere {
 
 // S174 is the last line.
 everywhere! {
-    sqlite Sqlite: text four five same ask approval manual retry cancel finalize send all;
-    postgres Postgres: text four five same ask approval manual retry cancel finalize send all;
-    host Host: text four five same ask approval manual retry cancel finalize send all;
+    sqlite Sqlite: text four five same ask approval manual retry cancel finalize send going all;
+    postgres Postgres: text four five same ask approval manual retry cancel finalize send going all;
+    host Host: text four five same ask approval manual retry cancel finalize send going all;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s83_two_deaths_sqlite() {
     twice(Kind::Sqlite, "text").await;
     twice(Kind::Sqlite, "four").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s83_two_deaths_sqlite_ask() {
+    twice(Kind::Sqlite, "ask").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s83_two_deaths_sqlite_approval() {
+    twice(Kind::Sqlite, "approval").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -77,10 +87,9 @@ async fn s83_two_deaths_postgres() {
 }
 
 /// Whoever takes over waits until the lease of the dead has run out.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn s80_a_lease_that_is_waited_for() {
+async fn waited_for(scenario: &str) {
     for kind in [Kind::Sqlite, Kind::Postgres] {
-        let Some(stage) = stage(kind, "text").await else {
+        let Some(stage) = stage(kind, scenario).await else {
             continue;
         };
         let manner = Manner {
@@ -89,6 +98,16 @@ async fn s80_a_lease_that_is_waited_for() {
         };
         stage.kill_everywhere(manner).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s80_a_lease_that_is_waited_for() {
+    waited_for("text").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s80_a_lease_that_is_waited_for_with_tools() {
+    waited_for("four").await;
 }
 
 /// The end of a scenario with deaths at these positions.

@@ -48,7 +48,9 @@ fn the_approval_desk_remembers() {
         "nothing is run before a resume: {first}"
     );
 
-    let second = run(program, &[file], "100.5\n");
+    // What does not fit is asked again.
+    let second = run(program, &[file], "yes\n0\n100.5\n");
+    assert_eq!(second.matches("That does not fit").count(), 2, "{second}");
     assert!(
         !second.contains(r#""euros":20,"order":41}. Agree"#),
         "{second}"

@@ -2,6 +2,7 @@
 
 pub(crate) mod keys;
 pub(crate) mod level;
+pub(crate) mod media;
 pub(crate) mod models;
 pub(crate) mod plan;
 pub(crate) mod retry;

@@ -64,8 +64,8 @@ pub fn frames<'a>(
     };
     for chunk in chunks {
         sse.push(Bytes::copy_from_slice(chunk));
-        while let Some(frame) = sse.next() {
-            if !take(frame) {
+        while let Some(seen) = sse.next() {
+            if !take(seen.map(|seen| seen.frame())) {
                 return frames;
             }
         }

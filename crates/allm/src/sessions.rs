@@ -3,6 +3,7 @@
 //! A [`Session`] is a plain value: what the caller saved is what there is. A stored one survives a crash at any instant.
 //! Both have the same operations, because both drive the same machine with the same entries.
 
+mod asking;
 mod call;
 mod driver;
 mod durable;
@@ -16,6 +17,8 @@ mod registry;
 mod running;
 mod saving;
 mod store_journal;
+mod submitted;
+mod taking;
 mod trim;
 mod value;
 
@@ -25,4 +28,5 @@ pub use emit::SessionStream;
 pub use reading::{LiveEvent, SessionEvents, Told};
 pub use recovery::{Recovery, RetentionPolicy};
 pub use registry::{ApprovalSecret, Beginning, Sessions, SessionsOptions};
-pub use value::{Session, SubmittedResult};
+pub use submitted::SubmittedResult;
+pub use value::Session;

@@ -16,7 +16,7 @@ mod wait;
 
 pub(crate) use approval::ApprovalPolicyFn;
 pub use approval::{ApprovalAnswer, ApprovalRequest, OnUnknownOutcome};
-pub(crate) use batch::{BatchItem, BatchRun, LateReply, encoded_value};
+pub(crate) use batch::{Attempt, Attempts, BatchItem, BatchRun, LateReply, encoded_value};
 pub(crate) use check::argument_faults;
 pub use executor::DefaultExecutor;
 pub(crate) use planner::{Planned, Planner};
@@ -26,7 +26,7 @@ pub use process::{ProcessExecutor, ProcessTool};
 pub use runner::{
     BatchHalt, ToolBatch, ToolEvents, ToolRunOptions, run_tool_calls, stream_tool_calls,
 };
-pub(crate) use settings::{OnLate, RunnerSettings};
+pub(crate) use settings::{Late, OnLate, RunnerSettings};
 pub(crate) use toolset::ToolSet;
 
 /// `text`, cut between characters without a mark.

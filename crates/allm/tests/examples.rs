@@ -60,11 +60,16 @@ fn names(folder: &Path, ending: &str) -> BTreeSet<String> {
 }
 
 /// Builds the examples where this test was built, and gives their folder. `cargo test --test examples` builds no example,
-/// and an old one must not be taken for the present one; where they are up to date this takes no time.
+/// and an old one must not be taken for the present one; where they are up to date this takes no time. A run of all tests
+/// builds them with the features of the whole workspace, and says so with `ALLM_EXAMPLES=built`: by themselves they would be
+/// built once more, with all that they use.
 fn build() -> PathBuf {
     let this = env::current_exe().unwrap();
     // target/<profile folder>/deps/<this test>
     let profile_folder = this.parent().and_then(Path::parent).unwrap();
+    if env::var_os("ALLM_EXAMPLES").is_some_and(|state| state == "built") {
+        return profile_folder.join("examples");
+    }
     let target = profile_folder.parent().unwrap();
     let profile = match profile_folder.file_name().and_then(OsStr::to_str) {
         Some("debug") => "test",

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use allm::run::UnknownTools;
 use allm::{
-    EncodeError, ErrorDecision, Event, Map, OnToolError, Tool, ToolBatch, ToolFailure, ToolReply,
-    ToolResultEncoder, ToolRunOptions, is_reserved, run_tool_calls, stream_tool_calls,
+    AnswerTo, EncodeError, ErrorDecision, Event, Map, OnToolError, Tool, ToolBatch, ToolFailure,
+    ToolReply, ToolResultEncoder, ToolRunOptions, is_reserved, run_tool_calls, stream_tool_calls,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -264,4 +264,48 @@ async fn l125_a_repaired_name_is_looked_up_as_written() {
         .await
         .unwrap_err();
     assert_eq!(error.reason(), "unknown_tool");
+}
+
+/// L296: no message for the call, its two events, and the question as the halt.
+#[tokio::test]
+async fn l296_a_call_that_asks_to_go_on_has_no_message() {
+    let state = json!({"secret": 7});
+    let asks = ToolReply::ask_and_go_on_with("Which?", Map::new(), state);
+    let tools = || {
+        [
+            giving("a", json!(1)),
+            replying("go", asks.clone()),
+            giving("b", json!(2)),
+        ]
+    };
+    let batch = run(&tools(), ToolRunOptions::new()).await;
+    assert_eq!(texts(&batch), ["1", "2"]);
+    let expected = json!({
+        "halted_reason": "ask_user", "pending_question": "Which?",
+        "pending_tool_call_id": "c1", "ask_user_opts": {},
+    });
+    assert_eq!(metadata(&batch), expected);
+
+    let events = stream(&tools(), ToolRunOptions::new()).await;
+    let of_call = events.iter().filter_map(|event| match event {
+        Event::ToolExecutionStarted(event) if event.index == 1 => Some("started"),
+        Event::ToolExecutionCompleted(event) if event.index == 1 => Some("completed"),
+        Event::AskUserRequested(event) if event.answer_to == AnswerTo::Tool => Some("asked"),
+        Event::ToolResultEncoded(event) if event.index == 1 => Some("encoded"),
+        _ => None,
+    });
+    assert_eq!(
+        of_call.collect::<Vec<_>>(),
+        ["started", "completed", "asked"]
+    );
+    assert!(!serde_json::to_string(&events).unwrap().contains("secret"));
+}
+
+/// L297: nobody has answered outside of a session.
+#[tokio::test]
+async fn l297_the_runner_has_no_answer() {
+    let tool = tool("t").handler(|_: Value, context: allm::ToolContext| async move {
+        Ok::<_, std::fmt::Error>(context.answer.is_none())
+    });
+    assert_eq!(texts(&run(&[tool], ToolRunOptions::new()).await), ["true"]);
 }

@@ -21,9 +21,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use allm::{
-    CancelToken, DefaultExecutor, ErrorDecision, Map, OnToolError, ProcessExecutor, ProcessTool,
-    SessionId, Tool, ToolContext, ToolError, ToolExecutor, ToolHandler, ToolReason, ToolReply,
-    ToolRunOptions, run_tool_calls, stream_tool_calls,
+    CancelToken, DefaultExecutor, ErrorDecision, Event, Map, OnToolError, ProcessExecutor,
+    ProcessTool, SessionId, Tool, ToolContext, ToolError, ToolExecutor, ToolHandler, ToolReason,
+    ToolReply, ToolRunOptions, run_tool_calls, stream_tool_calls,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -104,6 +104,10 @@ async fn the_forms_of_a_reply() {
             ToolReply::ask("why?"),
         ),
         (
+            r#"{"ask_user": {"question": "why?", "answer_to": "tool", "state": {"n": 1}}}"#,
+            ToolReply::ask_and_go_on_with("why?", Map::new(), json!({"n": 1})),
+        ),
+        (
             r#"{"halt": {"reason": "done", "value": 1}}"#,
             ToolReply::halt("done", &1),
         ),
@@ -111,6 +115,21 @@ async fn the_forms_of_a_reply() {
         let tool = ProcessTool::new("/bin/echo").arg(said);
         assert_eq!(reply(&tool).await.unwrap(), expected);
     }
+}
+
+/// L297: the program is told what a person answered it, and what it gave along with its question.
+#[tokio::test]
+async fn l297_a_person_s_answer_is_in_the_input() {
+    let tool = shell(r#"printf '{"ok":'; cat; printf '}'"#);
+    let told = async |context| match tool.call(Map::new(), context).await {
+        Ok(ToolReply::Ok(value)) => value.get().unwrap().clone(),
+        other => panic!("{other:?}"),
+    };
+    let mut context = ToolContext::new(call(0, "t"));
+    assert_eq!(told(context.clone()).await.get("answer"), None);
+    context.answer = Some(allm::Answer::new("red").state(json!({"n": 1})));
+    let expected = json!({"content": [{"type": "text", "text": "red"}], "state": {"n": 1}});
+    assert_eq!(told(context).await["answer"], expected);
 }
 
 /// L60 for what comes back: the deepest arguments can be given back with something around them.
@@ -299,6 +318,100 @@ async fn l112_endless_output_is_read_up_to_a_limit() {
     )
     .await;
     assert!(texts(&batch)[0].ends_with("\n[cut: 262144 of 1000000 bytes]"));
+}
+
+fn reported(message: &str) -> ToolReply {
+    ToolReply::Error(allm::ReportedError::new(message))
+}
+
+/// L286.
+#[tokio::test]
+async fn l286_a_program_that_says_text() {
+    for (script, expected) in [
+        ("printf 'a\\nb \\r\\n\\n'", ToolReply::ok("a\nb ")),
+        ("exit 0", ToolReply::ok("")),
+        (r#"echo '{"ok": 1}'"#, ToolReply::ok(r#"{"ok": 1}"#)),
+        (r"printf 'x\377y'", ToolReply::ok("x\u{fffd}y")),
+        (
+            "echo half; echo why >&2; exit 3",
+            reported("it ended with status 3: why"),
+        ),
+        (
+            "echo only here; exit 1",
+            reported("it ended with status 1: only here"),
+        ),
+        ("exit 2", reported("it ended with status 2")),
+    ] {
+        let got = reply(&shell(script).text_output()).await;
+        assert_eq!(got.unwrap(), expected, "{script}");
+    }
+    let long = shell("yes é | head -c 10000; exit 1").text_output();
+    let Ok(ToolReply::Error(error)) = reply(&long).await else {
+        panic!("not reported")
+    };
+    assert!(error.message.len() < 2_100, "{}", error.message.len());
+
+    let killed = shell("echo half; kill -9 $$").text_output();
+    let (reason, cause) = failure(&killed).await;
+    assert_eq!(reason, ToolReason::HandlerExit);
+    assert!(cause.contains("signal: 9"), "{cause}");
+    let (reason, _) = failure(&shell("yes").text_output().max_output(1_000)).await;
+    assert_eq!(reason, ToolReason::InvalidReturn);
+}
+
+/// L288: while it runs, since it goes on only when the first line was heard.
+#[tokio::test]
+async fn l288_lines_of_standard_error_are_progress() {
+    let fifo = Fifo::new();
+    let script =
+        r#"echo 'one ' >&2; read -r go < "$1"; printf '50 %%\r\n\n \rthree' >&2; printf ok"#;
+    let quiet = shell(script).arg("sh").arg(fifo.path()).text_output();
+    for tool in [quiet.clone().error_as_progress(), quiet] {
+        let is_told = format!("{tool:?}").contains("tells_progress: true");
+        let go = || {
+            let path = fifo.path().to_owned();
+            std::thread::spawn(move || std::fs::write(path, "go\n").unwrap());
+        };
+        let tools = [Tool::new("t", "", json!({"type": "object"})).with_handler(Arc::new(tool))];
+        let mut events = stream_tool_calls(calls(&tools), &tools, ToolRunOptions::new());
+        let mut told = Vec::new();
+        if !is_told {
+            go();
+        }
+        while let Some(event) = next(&mut events).await {
+            if let Event::ToolProgress(progress) = event {
+                if told.is_empty() {
+                    go();
+                }
+                told.push(progress.message.clone().unwrap());
+            }
+        }
+        // What nobody had the time to look at is replaced by what came later.
+        told.retain(|line| line != "50 %");
+        match is_told {
+            true => assert_eq!(told, ["one", "three"]),
+            false => assert_eq!(told, [""; 0]),
+        }
+    }
+}
+
+/// L287.
+#[tokio::test]
+async fn l287_words_from_the_arguments() {
+    let tool = shell(r#"printf '<%s>' "$@"; cat"#)
+        .args(["sh", "fixed"])
+        .args_from(|arguments| match arguments.get("text") {
+            Some(Value::String(text)) => Ok(vec![text.into()]),
+            _ => Err("which text?".into()),
+        })
+        .no_input()
+        .text_output();
+    let text = "a b; $(id) 'c' \"d\" *\n{e}";
+    let arguments = Map::from_iter([("text".to_owned(), json!(text))]);
+    let got = tool.call(arguments, ToolContext::new(call(0, "t"))).await;
+    let expected = format!("<fixed><{text}>");
+    assert_eq!(got.unwrap(), ToolReply::ok(&expected));
+    assert_eq!(reply(&tool).await.unwrap(), reported("which text?"));
 }
 
 #[tokio::test]

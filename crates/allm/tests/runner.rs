@@ -117,7 +117,7 @@ async fn l32_l33_l35_a_handler_sees_ids_and_engine_as_given() {
 /// L34.
 #[tokio::test]
 async fn l34_a_handler_sees_the_call_as_it_stands() {
-    let (tool, seen) = seeing(|context| context.tool_call.clone());
+    let (tool, seen) = seeing(|context| ToolCall::clone(&context.tool_call));
     let mut call = call_with(0, "see", r#" {"a" : 1} "#);
     call.metadata.insert("original_id".to_owned(), "".into());
     run_tool_calls(vec![call.clone()], &[tool], ToolRunOptions::new())

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Behaviour {
-    /// Replies with what it was told, an object: `arguments`, `call_id`, `idempotency_key`, `session_id` and
-    /// `request_id` (`null` or absent for what it was not told), and `context` where the caller's value can reach it:
-    /// the number in a [`CallerValue`](super::CallerValue), or `null`.
+    /// Replies with what it was told, an object: `arguments`, `call_id`, `idempotency_key`, `session_id`, `request_id` and
+    /// `answer`, an [`Answer`](allm_core::Answer) as JSON (`null` or absent for what it was not told), and `context` where
+    /// the caller's value can reach it: the number in a [`CallerValue`](super::CallerValue), or `null`.
     Echo,
     /// Replies with a text.
     ReplyText,
@@ -20,6 +20,8 @@ pub enum Behaviour {
     ReportError,
     /// Asks a person, with options.
     AskUser,
+    /// Asks a person to go on with the answer, with options and a state of its own.
+    AskAndGoOn,
     /// Ends the run with a reason of its own.
     Halt,
     /// Ends the run with a reason that the loop itself uses. The runner refuses it, not the executor.
@@ -60,11 +62,12 @@ pub enum Behaviour {
 
 impl Behaviour {
     /// Every behaviour once.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Echo,
         Self::ReplyText,
         Self::ReportError,
         Self::AskUser,
+        Self::AskAndGoOn,
         Self::Halt,
         Self::HaltReserved,
         Self::Panic,
@@ -92,6 +95,7 @@ impl Behaviour {
             Self::ReplyText => "reply_text",
             Self::ReportError => "report_error",
             Self::AskUser => "ask_user",
+            Self::AskAndGoOn => "ask_and_go_on",
             Self::Halt => "halt",
             Self::HaltReserved => "halt_reserved",
             Self::Panic => "panic",
@@ -134,6 +138,12 @@ impl Behaviour {
                 "question": "Really delete “all”?",
                 "opts": {"choices": ["yes", "no"], "nested": {"a": [null, 1.5]}},
             }}),
+            Self::AskAndGoOn => json!({"ask_user": {
+                "question": "Which “one”?",
+                "opts": {"schema": {"type": "string"}},
+                "answer_to": "tool",
+                "state": {"page": 2, "nested": [null, 1.5, "ä"]},
+            }}),
             Self::Halt => json!({"halt": {"reason": "plan_submitted", "value": {"steps": 3}}}),
             Self::HaltReserved => json!({"halt": {"reason": "completed", "value": null}}),
             _ => return None,
@@ -160,6 +170,7 @@ pub(super) fn told(arguments: Map, context: &allm_core::ToolContext) -> Value {
         "idempotency_key": context.idempotency_key,
         "session_id": context.session_id.as_ref().map(|id| id.as_str()),
         "request_id": context.request_id.as_ref().map(|id| id.as_str()),
+        "answer": context.answer,
         "context": context.get::<super::CallerValue>().map(|value| value.0),
     })
 }

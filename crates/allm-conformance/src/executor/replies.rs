@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use allm_core::limits::{MAX_ARGUMENT_DEPTH, MAX_TOOL_ARGUMENTS, MAX_TOOL_OUTPUT};
 use allm_core::{
-    Map, Progress, ProgressSink, RequestId, SessionId, ToolContext, ToolReason, ToolReply,
+    Answer, Map, Part, Progress, ProgressSink, RequestId, SessionId, ToolContext, ToolReason,
+    ToolReply,
 };
 use serde_json::{Value, json};
 
@@ -38,6 +39,14 @@ pub(super) const RULES: &[(Rule, Look)] = &[
             behaviour: "a question comes back with its options",
         },
         |bench| Box::pin(unchanged(bench, Behaviour::AskUser)),
+    ),
+    (
+        Rule {
+            name: "question_to_go_on",
+            contract: "L290, L291, L39",
+            behaviour: "a question to go on with comes back with its options and its state",
+        },
+        |bench| Box::pin(unchanged(bench, Behaviour::AskAndGoOn)),
     ),
     (
         Rule {
@@ -86,6 +95,14 @@ pub(super) const RULES: &[(Rule, Look)] = &[
             behaviour: "call, session, request and idempotency key reach the tool",
         },
         |bench| Box::pin(context_arrives(bench)),
+    ),
+    (
+        Rule {
+            name: "answer",
+            contract: "L297",
+            behaviour: "a person's answer reaches the tool, with the tool's own state",
+        },
+        |bench| Box::pin(answer_arrives(bench)),
     ),
     (
         Rule {
@@ -226,9 +243,18 @@ async fn context_arrives(bench: &Bench<'_>) -> Checked {
     )
 }
 
+async fn answer_arrives(bench: &Bench<'_>) -> Checked {
+    let parts = [Part::text("red\n"), Part::text("\"or\" blüe")];
+    let answer = Answer::new(parts).state(json!({"page": 2, "nested": [null, 1.5, "ä"]}));
+    let told = echoed(bench, Map::new(), |context| {
+        context.answer = Some(answer.clone());
+    });
+    expect_eq(part(&told.await?, "answer"), &json!(answer))
+}
+
 async fn nothing_made_up(bench: &Bench<'_>) -> Checked {
     let told = echoed(bench, Map::new(), |_| ()).await?;
-    for name in ["session_id", "request_id", "context"] {
+    for name in ["session_id", "request_id", "answer", "context"] {
         let found = part(&told, name);
         expect(found.is_null(), "null, or nothing", || {
             format!("`{name}` is {found}")

@@ -103,6 +103,13 @@ async fn l20_l21_l24_l26_l27_replies_that_are_changed() {
         other => other,
     });
     assert_eq!(asked.await, ["question"]);
+    let forgetful = after(|_, outcome| match outcome {
+        Ok(ToolReply::AskAndGoOn { question, opts, .. }) => {
+            Ok(ToolReply::ask_and_go_on_with(question, opts, None))
+        }
+        other => other,
+    });
+    assert_eq!(forgetful.await, ["question_to_go_on"]);
     let halted = after(|_, outcome| match outcome {
         Ok(ToolReply::Halt { reason, .. }) if reason == "plan_submitted" => {
             Ok(ToolReply::halt(reason, &()))
@@ -148,6 +155,8 @@ async fn l29_l36_l39_a_context_that_is_changed() {
         context.request_id.get_or_insert_with(|| "made-up".into());
     });
     assert_eq!(invented.await, ["nothing_made_up"]);
+    let unheard = before(|_, _, context| context.answer = None);
+    assert_eq!(unheard.await, ["answer"]);
     let valueless = before(|_, _, context| context.context = None);
     assert_eq!(valueless.await, ["callers_value"]);
     let silent = before(|_, _, context| context.progress = None);

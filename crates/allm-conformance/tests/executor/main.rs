@@ -112,5 +112,5 @@ async fn names_are_unique_and_every_behaviour_is_listed() {
     assert_eq!(names.len(), count);
     let mut behaviours: Vec<_> = Behaviour::ALL.map(Behaviour::name).into();
     behaviours.dedup();
-    assert_eq!(behaviours.len(), 21);
+    assert_eq!(behaviours.len(), 22);
 }

@@ -107,6 +107,7 @@ pub struct CallFailure {
         skip_serializing_if = "Option::is_none",
         deserialize_with = "present"
     )]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub details: Option<Value>,
     /// The faults of refused arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

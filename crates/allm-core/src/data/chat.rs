@@ -54,8 +54,8 @@ impl ChatResult {
             .unwrap_or_default()
     }
 
-    /// The calls that wait for the caller, in the order of the model: those of manual tools, or all in
-    /// [`Mode::Manual`](crate::Mode::Manual). Empty when the run did not stop for calls.
+    /// The calls that wait for the caller, in the order of the model: those of manual tools and those that asked a person
+    /// to go on, or all in [`Mode::Manual`](crate::Mode::Manual). Empty when the run did not stop for calls.
     ///
     /// Each needs one tool message before the thread can be sent again:
     ///
@@ -189,6 +189,7 @@ struct ChatForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pending_tool_call_id: Option<ToolCallId>,
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     metadata: Map,
 }
 

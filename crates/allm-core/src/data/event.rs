@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map as JsonMap, Value};
 
 use super::Map;
+use super::answer::AnswerTo;
 use super::call_failure::CallFailure;
 use super::chat::ChatResult;
 use super::finish::FinishReason;
 use super::id::{PartId, RequestId, ResponseId, ToolCallId};
 use super::message::Message;
+use super::part::Part;
 use super::response::{RateLimit, Warning};
 use super::step::StepResult;
 use super::usage::Usage;
@@ -227,11 +229,13 @@ pub struct ToolCallCompleted {
     pub name: String,
     /// The arguments; `null` if the text is malformed.
     #[serde(deserialize_with = "Option::deserialize")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub arguments: Option<Map>,
     /// The provider's text exactly.
     pub raw_arguments: String,
     /// What a repair kept.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 
@@ -267,9 +271,11 @@ pub struct MessageCompleted {
     pub rate_limit: Option<RateLimit>,
     /// Provider facts without a field.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub extra: Map,
     /// The adapter's own; merged into the response's.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
     /// The provider's body; only when asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -327,6 +333,7 @@ pub struct ToolExecutionStarted {
     /// The tool.
     pub name: String,
     /// What the handler is given.
+    #[serde(serialize_with = "crate::json::sorted")]
     pub arguments: Map,
 }
 
@@ -350,6 +357,7 @@ pub struct ToolExecutionCompleted {
 #[non_exhaustive]
 pub enum ExecutionResult {
     /// It gave a value.
+    #[serde(serialize_with = "crate::json::sorted")]
     Ok(Value),
     /// It failed.
     Error(CallFailure),
@@ -358,19 +366,24 @@ pub enum ExecutionResult {
         /// The question.
         question: String,
         /// For the user interface.
+        #[serde(serialize_with = "crate::json::sorted")]
         opts: Map,
+        /// Who gets the answer.
+        #[serde(default, skip_serializing_if = "AnswerTo::is_model")]
+        answer_to: AnswerTo,
     },
     /// It ended the run.
     Halt {
         /// Why.
         reason: String,
         /// With what.
+        #[serde(serialize_with = "crate::json::sorted")]
         value: Value,
     },
 }
 
 /// A call has its answer for the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolResultEncoded {
     /// The call's place in the response.
@@ -379,6 +392,9 @@ pub struct ToolResultEncoded {
     pub id: ToolCallId,
     /// What the model is told.
     pub content: String,
+    /// The pictures and files that it gets with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Part>,
     /// Whether the result reports a failure.
     #[serde(default, skip_serializing_if = "super::is_false")]
     pub is_error: bool,
@@ -397,7 +413,11 @@ pub struct AskUserRequested {
     /// The question.
     pub question: String,
     /// For the user interface.
+    #[serde(serialize_with = "crate::json::sorted")]
     pub opts: Map,
+    /// Who gets the answer. If it is the tool, the call stays open.
+    #[serde(default, skip_serializing_if = "AnswerTo::is_model")]
+    pub answer_to: AnswerTo,
 }
 
 /// A tool ends the run.
@@ -411,6 +431,7 @@ pub struct ToolHalt {
     /// Why.
     pub reason: String,
     /// The halt's value, or the failure.
+    #[serde(serialize_with = "crate::json::sorted")]
     pub result: Value,
     /// What the model is told.
     pub content: String,

@@ -18,7 +18,18 @@ impl std::error::Error for InvalidHex {}
 
 /// Writes two digits a byte.
 pub(crate) fn write(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    let mut text = String::with_capacity(bytes.len() * 2);
+    push(&mut text, bytes);
+    f.write_str(&text)
+}
+
+/// Adds two digits a byte, without the machinery of formatting, which costs more than the hash that is written.
+pub(crate) fn push(text: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        for half in [byte >> 4, byte & 15] {
+            text.extend(char::from_digit(u32::from(half), 16));
+        }
+    }
 }
 
 /// Reads exactly `N` bytes. Upper case is refused, so that one value has one text.

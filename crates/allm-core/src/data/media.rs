@@ -256,6 +256,7 @@ pub struct Image {
     pub height: Option<u32>,
     /// The caller's own; never sent.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 
@@ -286,6 +287,7 @@ pub struct File {
     pub mime_type: Option<String>,
     /// The caller's own; never sent.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 

@@ -69,6 +69,7 @@ pub struct Message {
     pub origin: Option<Arc<Origin>>,
     /// The caller's own; never sent.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 
@@ -134,6 +135,20 @@ impl Message {
             tool_call_id: Some(id.into()),
             ..Self::new(Role::Tool, content)
         }
+    }
+
+    /// A tool answers a call with pictures or files, after what it says if it says anything.
+    pub(crate) fn tool_result_with(
+        id: impl Into<ToolCallId>,
+        content: &str,
+        media: &[Part],
+    ) -> Self {
+        if media.is_empty() {
+            return Self::tool_result(id, content);
+        }
+        let text = (!content.is_empty()).then(|| Part::text(content));
+        let parts = text.into_iter().chain(media.iter().cloned());
+        Self::tool_result(id, parts.collect::<Vec<_>>())
     }
 
     /// A tool answers a call with a failure.

@@ -1,12 +1,15 @@
 //! A list of messages that shares its past.
 
+mod notes;
+
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::message::Message;
+use notes::Notes;
 
 /// How many entries a node holds.
 const WIDTH: usize = 32;
@@ -24,8 +27,16 @@ const WIDTH: usize = 32;
 /// messages.push(Message::assistant("hello"));
 /// assert_eq!((before.len(), messages.len()), (1, 2));
 /// ```
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Messages {
+    tree: Tree,
+    /// Made when it is needed or when there is a clone to share it with, so that a list of its own costs nothing more.
+    notes: OnceLock<Arc<Notes>>,
+}
+
+/// The messages alone.
+#[derive(Clone, Default)]
+struct Tree {
     root: Option<Arc<Node>>,
     /// How many levels of branches stand above the leaves.
     height: u32,
@@ -115,6 +126,19 @@ impl Node {
             }
     }
 
+    /// Gives back the memory that was kept for messages to come, at the end of this subtree.
+    fn give_back_room(&mut self) {
+        match self {
+            Self::Leaf(messages) => messages.shrink_to_fit(),
+            Self::Branch(children) => {
+                children.shrink_to_fit();
+                if let Some(last) = children.last_mut() {
+                    Arc::make_mut(last).give_back_room();
+                }
+            }
+        }
+    }
+
     fn is_empty(&self) -> bool {
         match self {
             Self::Leaf(messages) => messages.is_empty(),
@@ -128,32 +152,35 @@ impl Messages {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            root: None,
-            height: 0,
-            len: 0,
+            tree: Tree {
+                root: None,
+                height: 0,
+                len: 0,
+            },
+            notes: OnceLock::new(),
         }
     }
 
     /// How many there are.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.len
+        self.tree.len
     }
 
     /// Whether there is none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.tree.len == 0
     }
 
     /// The message at this place.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&Arc<Message>> {
-        if index >= self.len {
+        if index >= self.tree.len {
             return None;
         }
-        let mut node: &Node = self.root.as_ref()?;
-        let mut height = self.height;
+        let mut node: &Node = self.tree.root.as_ref()?;
+        let mut height = self.tree.height;
         loop {
             match node {
                 Node::Leaf(messages) => return messages.get(index % WIDTH),
@@ -175,32 +202,32 @@ impl Messages {
     /// The last message.
     #[must_use]
     pub fn last(&self) -> Option<&Arc<Message>> {
-        self.get(self.len.checked_sub(1)?)
+        self.get(self.tree.len.checked_sub(1)?)
     }
 
     /// Adds a message at the end.
     pub fn push(&mut self, message: impl Into<Arc<Message>>) {
         let message = message.into();
-        self.len += 1;
-        let Some(root) = &mut self.root else {
-            self.root = Some(Node::chain(0, message));
-            self.height = 0;
+        self.tree.len += 1;
+        let Some(root) = &mut self.tree.root else {
+            self.tree.root = Some(Node::chain(0, message));
+            self.tree.height = 0;
             return;
         };
-        if let Err(message) = Arc::make_mut(root).push(self.height, message) {
-            let sibling = Node::chain(self.height, message);
+        if let Err(message) = Arc::make_mut(root).push(self.tree.height, message) {
+            let sibling = Node::chain(self.tree.height, message);
             let first = Arc::clone(root);
             *root = Arc::new(Node::Branch(vec![first, sibling]));
-            self.height += 1;
+            self.tree.height += 1;
         }
     }
 
     /// Takes the last message away.
     pub fn pop(&mut self) -> Option<Arc<Message>> {
-        let root = self.root.as_mut()?;
+        let root = self.tree.root.as_mut()?;
         let message = Arc::make_mut(root).pop();
         if message.is_some() {
-            self.len -= 1;
+            self.tree.len -= 1;
         }
         self.lower();
         message
@@ -208,35 +235,35 @@ impl Messages {
 
     /// Keeps the first `len` messages. Costs a logarithm of the length, as `pop` does.
     pub fn truncate(&mut self, len: usize) {
-        if len >= self.len {
+        if len >= self.tree.len {
             return;
         }
-        self.len = len;
-        if let Some(root) = &mut self.root
+        self.tree.len = len;
+        if let Some(root) = &mut self.tree.root
             && len > 0
         {
-            Arc::make_mut(root).truncate(self.height, len);
+            Arc::make_mut(root).truncate(self.tree.height, len);
         }
         self.lower();
     }
 
     /// Makes the tree as low as it can be, so that lists of one length have one shape.
     fn lower(&mut self) {
-        if self.len == 0 {
-            *self = Self::new();
+        if self.tree.len == 0 {
+            self.tree = Tree::default();
         }
-        while let Some(Node::Branch(children)) = self.root.as_deref()
+        while let Some(Node::Branch(children)) = self.tree.root.as_deref()
             && let [only] = children.as_slice()
         {
-            self.root = Some(Arc::clone(only));
-            self.height -= 1;
+            self.tree.root = Some(Arc::clone(only));
+            self.tree.height -= 1;
         }
     }
 
     /// Puts a message at this place and moves the later ones on. Costs as much as there are later ones.
     pub fn insert(&mut self, index: usize, message: impl Into<Arc<Message>>) {
         let mut later = Vec::new();
-        while self.len > index {
+        while self.tree.len > index {
             later.extend(self.pop());
         }
         self.push(message);
@@ -257,15 +284,15 @@ impl Messages {
         Iter {
             messages: self,
             leaf: [].iter(),
-            next: index.min(self.len),
-            end: self.len,
+            next: index.min(self.tree.len),
+            end: self.tree.len,
         }
     }
 
     /// The leaf that holds this place, from that place on.
     fn leaf_from(&self, index: usize) -> std::slice::Iter<'_, Arc<Message>> {
-        let mut node = self.root.as_deref();
-        let mut height = self.height;
+        let mut node = self.tree.root.as_deref();
+        let mut height = self.tree.height;
         while let Some(Node::Branch(children)) = node {
             let span = WIDTH.saturating_pow(height);
             node = children.get(index / span % WIDTH).map(|child| &**child);
@@ -280,13 +307,13 @@ impl Messages {
     /// Whether `self` is the beginning of `other`. Costs next to nothing where the two share their past.
     #[must_use]
     pub fn is_prefix_of(&self, other: &Self) -> bool {
-        if self.len > other.len {
+        if self.tree.len > other.tree.len {
             return false;
         }
-        let (Some(own), Some(mut theirs)) = (&self.root, other.root.as_ref()) else {
+        let (Some(own), Some(mut theirs)) = (&self.tree.root, other.tree.root.as_ref()) else {
             return self.is_empty();
         };
-        for _ in self.height..other.height {
+        for _ in self.tree.height..other.tree.height {
             match &**theirs {
                 Node::Branch(children) => match children.first() {
                     Some(first) => theirs = first,
@@ -375,9 +402,23 @@ impl From<Vec<Message>> for Messages {
     }
 }
 
+impl Clone for Messages {
+    fn clone(&self) -> Self {
+        let notes = OnceLock::new();
+        if !self.is_empty() {
+            // What one of the two works out, the other need not.
+            let _ = notes.set(Arc::clone(self.notes()));
+        }
+        Self {
+            tree: self.tree.clone(),
+            notes,
+        }
+    }
+}
+
 impl PartialEq for Messages {
     fn eq(&self, other: &Self) -> bool {
-        self.len == other.len && self.is_prefix_of(other)
+        self.tree.len == other.tree.len && self.is_prefix_of(other)
     }
 }
 
@@ -408,6 +449,10 @@ impl<'de> Deserialize<'de> for Messages {
                 let mut messages = Messages::new();
                 while let Some(message) = seq.next_element::<Message>()? {
                     messages.push(message);
+                }
+                // A session that is read may sleep for long.
+                if let Some(root) = &mut messages.tree.root {
+                    Arc::make_mut(root).give_back_room();
                 }
                 Ok(messages)
             }

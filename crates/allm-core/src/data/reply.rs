@@ -9,9 +9,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Map;
 use super::halt::is_reserved;
+use super::{Map, Part, Source};
 use crate::error::{EncodeError, ToolError, ToolReason};
+use crate::json::Sorted;
+use crate::limits::{MAX_ARGUMENT_DEPTH, MAX_HANDLER_STATE, MAX_TOOL_MEDIA, MAX_TOOL_MEDIA_PARTS};
 
 /// What a handler says. It *replies*, also with an error; a crash is a [`ToolError`].
 #[derive(Clone, Debug, PartialEq)]
@@ -19,14 +21,32 @@ use crate::error::{EncodeError, ToolError, ToolReason};
 pub enum ToolReply {
     /// Success; the value goes to the encoder.
     Ok(ReplyValue),
+    /// Success with pictures or files; the value goes to the encoder, the others to the model as they are.
+    OkWith {
+        /// The value.
+        value: ReplyValue,
+        /// The pictures and files: at most [`MAX_TOOL_MEDIA_PARTS`](crate::limits::MAX_TOOL_MEDIA_PARTS), together at most
+        /// [`MAX_TOOL_MEDIA`](crate::limits::MAX_TOOL_MEDIA) bytes, here and not elsewhere, each with its MIME type.
+        media: Vec<Part>,
+    },
     /// The tool reports a failure.
     Error(ReportedError),
-    /// Stop and ask a person.
+    /// Stop and ask a person, who answers the model.
     AskUser {
         /// The question.
         question: String,
         /// For the user interface; none of it is enforced.
         opts: Map,
+    },
+    /// Stop and ask a person, and be called again with the answer. The call stays open until then.
+    AskAndGoOn {
+        /// The question.
+        question: String,
+        /// For the user interface; none of it is enforced.
+        opts: Map,
+        /// What the handler gets back with the answer; up to
+        /// [`MAX_HANDLER_STATE`](crate::limits::MAX_HANDLER_STATE) bytes of JSON.
+        state: Option<Value>,
     },
     /// End the run.
     Halt {
@@ -43,6 +63,27 @@ impl ToolReply {
         Self::Ok(ReplyValue::of(value))
     }
 
+    /// Success with anything that serialises, and with pictures or files for the model to look at.
+    ///
+    /// ```
+    /// use allm_core::{Image, Part, ToolReply};
+    ///
+    /// let picture = Image::from_bytes(vec![0x89, b'P', b'N', b'G'], "image/png");
+    /// let reply = ToolReply::ok_with("the chart of May", [Part::image(picture)]);
+    /// assert!(reply.checked().is_ok());
+    /// ```
+    pub fn ok_with<T: Serialize + ?Sized>(
+        value: &T,
+        media: impl IntoIterator<Item = Part>,
+    ) -> Self {
+        let value = ReplyValue::of(value);
+        let media: Vec<Part> = media.into_iter().collect();
+        match media.is_empty() {
+            true => Self::Ok(value),
+            false => Self::OkWith { value, media },
+        }
+    }
+
     /// A failure that the tool reports: a text, or a [`ReportedError`] with details for the model.
     ///
     /// ```
@@ -57,7 +98,7 @@ impl ToolReply {
         Self::Error(error.into())
     }
 
-    /// Ask a person.
+    /// Ask a person, who answers the model.
     pub fn ask(question: impl Into<String>) -> Self {
         Self::ask_with(question, Map::new())
     }
@@ -70,6 +111,38 @@ impl ToolReply {
         }
     }
 
+    /// Ask a person, and go on with the answer: the handler is called again, with the same arguments and the answer in
+    /// [`ToolContext::answer`](crate::ToolContext::answer). Until then the call stays open.
+    ///
+    /// ```
+    /// use allm_core::{ToolContext, ToolReply};
+    ///
+    /// async fn book(_: serde_json::Value, ctx: ToolContext) -> ToolReply {
+    ///     match &ctx.answer {
+    ///         None => ToolReply::ask_and_go_on("Window or aisle?"),
+    ///         Some(answer) => ToolReply::ok(&format!("booked: {}", answer.text())),
+    ///     }
+    /// }
+    /// # let _ = book;
+    /// ```
+    pub fn ask_and_go_on(question: impl Into<String>) -> Self {
+        Self::ask_and_go_on_with(question, Map::new(), None)
+    }
+
+    /// As [`ask_and_go_on`](Self::ask_and_go_on), with options for the user interface and a state of the handler's own,
+    /// which comes back as [`Answer::state`](crate::Answer::state).
+    pub fn ask_and_go_on_with(
+        question: impl Into<String>,
+        opts: Map,
+        state: impl Into<Option<Value>>,
+    ) -> Self {
+        Self::AskAndGoOn {
+            question: question.into(),
+            opts,
+            state: state.into(),
+        }
+    }
+
     /// End the run with this reason and value.
     pub fn halt<T: Serialize + ?Sized>(reason: impl Into<String>, value: &T) -> Self {
         Self::Halt {
@@ -79,8 +152,9 @@ impl ToolReply {
     }
 
     /// Reads the reply of a tool that speaks JSON: `{"ok": v}`, `{"error": "text"}` or
-    /// `{"error": {"message", "details"?}}`, `{"ask_user": {"question", "opts"?}}`, `{"halt": {"reason", "value"}}`;
-    /// exactly one key.
+    /// `{"error": {"message", "details"?}}`, `{"ask_user": {"question", "opts"?}}` or
+    /// `{"ask_user": {"question", "opts"?, "answer_to": "tool", "state"?}}`, `{"halt": {"reason", "value"}}`; exactly
+    /// one key.
     ///
     /// # Errors
     ///
@@ -91,12 +165,12 @@ impl ToolReply {
                 ToolReason::InvalidReturn,
                 "the tool's reply has none of the forms that a reply can have",
             )
-            .cause(value.to_string())
+            .cause(Sorted(&value).to_string())
         })
     }
 
-    /// This reply, if it keeps the rules: a question that says something, a halt reason that is neither empty nor
-    /// reserved.
+    /// This reply, if it keeps the rules: pictures and files that can be sent along, a question that says something, a
+    /// state that is not too large, a halt reason that is neither empty nor reserved.
     ///
     /// # Errors
     ///
@@ -104,9 +178,20 @@ impl ToolReply {
     pub fn checked(self) -> Result<Self, ToolError> {
         let invalid = |message: &str| ToolError::new(ToolReason::InvalidReturn, message);
         match &self {
-            Self::AskUser { question, .. } if question.trim().is_empty() => {
+            Self::OkWith { media, .. } => match wrong_media(media) {
+                Some(wrong) => Err(invalid(wrong)),
+                None => Ok(self),
+            },
+            Self::AskUser { question, .. } | Self::AskAndGoOn { question, .. }
+                if question.trim().is_empty() =>
+            {
                 Err(invalid("the tool asked an empty question"))
             }
+            Self::AskAndGoOn {
+                state: Some(state), ..
+            } if !is_small(state) => Err(invalid(
+                "the state that the tool gave with its question is too large or too deep",
+            )),
             Self::Halt { reason, .. } if reason.is_empty() => {
                 Err(invalid("the tool halted without a reason"))
             }
@@ -120,6 +205,50 @@ impl ToolReply {
             }
             _ => Ok(self),
         }
+    }
+}
+
+/// What is wrong with the pictures and files of a reply.
+fn wrong_media(media: &[Part]) -> Option<&'static str> {
+    if media.len() > MAX_TOOL_MEDIA_PARTS {
+        return Some("the tool replied with too many pictures and files");
+    }
+    let mut room = MAX_TOOL_MEDIA;
+    for part in media {
+        let (source, mime) = match part {
+            Part::Image(part) => (&part.image.source, &part.image.mime_type),
+            Part::File(part) => (&part.file.source, &part.file.mime_type),
+            _ => return Some("the tool replied with something that is no picture and no file"),
+        };
+        if mime.as_deref().is_none_or(str::is_empty) {
+            return Some("the tool replied with a picture or file without a MIME type");
+        }
+        // What is too long anyway is not read.
+        if matches!(source, Source::Base64(text) if text.len() / 4 > room) {
+            return Some("the tool replied with pictures and files that are too large");
+        }
+        let Ok(bytes) = source.to_bytes() else {
+            return Some("the tool replied with a picture or file that is not here");
+        };
+        let Some(left) = room.checked_sub(bytes.len()) else {
+            return Some("the tool replied with pictures and files that are too large");
+        };
+        room = left;
+    }
+    None
+}
+
+/// Whether a handler's state can be kept with its question.
+fn is_small(state: &Value) -> bool {
+    is_within(state, MAX_ARGUMENT_DEPTH) && Sorted(state).to_string().len() <= MAX_HANDLER_STATE
+}
+
+fn is_within(value: &Value, levels: usize) -> bool {
+    let below = |value: &Value| is_within(value, levels.saturating_sub(1));
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(below),
+        Value::Object(fields) => levels > 0 && fields.values().all(below),
+        _ => true,
     }
 }
 
@@ -138,13 +267,22 @@ fn read_untyped(value: &Value) -> Option<ToolReply> {
                 None => reported,
             }))
         }
-        ("ask_user", Value::Object(ask)) if only(ask, &["question", "opts"]) => {
+        ("ask_user", Value::Object(ask))
+            if only(ask, &["question", "opts", "answer_to", "state"]) =>
+        {
             let question = ask.get("question")?.as_str()?;
             let opts = match ask.get("opts") {
                 None => Map::new(),
                 Some(opts) => opts.as_object()?.clone(),
             };
-            Some(ToolReply::ask_with(question, opts))
+            let state = ask.get("state").cloned();
+            match ask.get("answer_to").map(Value::as_str) {
+                Some(Some("tool")) => Some(ToolReply::ask_and_go_on_with(question, opts, state)),
+                None | Some(Some("model")) if state.is_none() => {
+                    Some(ToolReply::ask_with(question, opts))
+                }
+                _ => None,
+            }
         }
         ("halt", Value::Object(halt)) if only(halt, &["reason", "value"]) => {
             Some(ToolReply::Halt {

@@ -76,9 +76,11 @@ pub struct Request {
     pub user: Option<String>,
     /// Provider parameters, merged into the body last. The one free-form map.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub extra: Map,
     /// The caller's own; never sent.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 

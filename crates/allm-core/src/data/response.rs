@@ -60,9 +60,11 @@ pub struct Response {
     pub rate_limit: Option<RateLimit>,
     /// Provider facts without a field here.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub extra: Map,
     /// The caller's own, and what the adapter's events carried as metadata.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
     /// The provider's body; only when asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -154,6 +154,7 @@ pub struct JsonSchemaFormat {
     /// 1 to 64 of `A-Z a-z 0-9 _ -`.
     pub name: String,
     /// The JSON Schema, an object.
+    #[serde(serialize_with = "crate::json::sorted")]
     pub schema: Value,
     /// Whether the provider must keep to it exactly.
     #[serde(default = "Strict::auto", skip_serializing_if = "Strict::is_auto")]

@@ -35,7 +35,7 @@ pub struct StepResult {
     pub thread: Thread,
     /// Who ran the calls.
     pub mode: Mode,
-    /// The calls of manual tools, left for the caller.
+    /// The calls left for the caller: those of manual tools, and those that asked a person to go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub manual_tool_calls: Vec<ToolCall>,
     /// All tool messages of the turn in call order, those of closed calls included.
@@ -45,12 +45,13 @@ pub struct StepResult {
     pub done: bool,
     /// Why the turn halted, if it did, and what belongs to that.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 
 impl StepResult {
-    /// The calls that wait for the caller, in the order of the model: those of manual tools, or all in
-    /// [`Mode::Manual`]. Each needs one tool message before the thread can be sent.
+    /// The calls that wait for the caller, in the order of the model: those of manual tools and those that asked a person
+    /// to go on, or all in [`Mode::Manual`]. Each needs one tool message before the thread can be sent.
     #[must_use]
     pub fn open_calls(&self) -> &[ToolCall] {
         match self.mode {

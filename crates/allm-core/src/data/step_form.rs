@@ -29,6 +29,7 @@ pub(crate) struct StepForm {
     tool_results: Messages,
     done: bool,
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     metadata: Map,
 }
 

@@ -31,6 +31,7 @@ pub struct Thread {
     pub messages: Messages,
     /// The caller's own; never sent.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 

@@ -36,6 +36,7 @@ pub struct Tool {
     /// What it does; may be empty.
     pub description: String,
     /// The JSON Schema of its arguments; `{}` accepts any object.
+    #[serde(serialize_with = "crate::json::sorted")]
     pub schema: Value,
     /// Whether the provider must keep to the schema exactly.
     #[serde(default = "Strict::no", skip_serializing_if = "Strict::is_no")]
@@ -64,6 +65,7 @@ pub struct Tool {
     pub timeout: Option<Duration>,
     /// The caller's own; never sent.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
     /// What runs when the model calls it. Not part of the data.
     #[serde(skip)]

@@ -23,6 +23,7 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments; `None` when the text is malformed, never a stand-in `{}`.
     #[serde(deserialize_with = "Option::deserialize")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub arguments: Option<Map>,
     /// The provider's text exactly; `{}` for a call without arguments.
     pub raw_arguments: String,
@@ -37,6 +38,7 @@ pub struct ToolCall {
     pub opaque: Option<Box<Opaque>>,
     /// The caller's own; never sent. The loop writes `original_id` and `original_name` when it repairs a call.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 

@@ -58,6 +58,7 @@ pub struct FunctionSpec {
     /// What it does; may be empty.
     pub description: String,
     /// The JSON Schema of its arguments.
+    #[serde(serialize_with = "crate::json::sorted")]
     pub schema: Value,
     /// Whether the provider must keep to the schema exactly.
     #[serde(default = "Strict::no", skip_serializing_if = "Strict::is_no")]

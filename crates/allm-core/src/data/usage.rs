@@ -34,6 +34,7 @@ pub struct Usage {
     pub cost: Option<Cost>,
     /// What the provider says beyond that.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub extra: Map,
 }
 

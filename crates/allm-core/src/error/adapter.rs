@@ -91,9 +91,10 @@ pub struct AdapterError {
     /// How often it was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// More, redacted.
+    /// More, redacted. Boxed, so that errors are small also where maps are large.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
-    pub details: Map,
+    #[serde(serialize_with = "crate::json::sorted")]
+    pub details: Box<Map>,
     /// What it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -121,7 +122,7 @@ impl AdapterError {
             request_id: None,
             retry_after: None,
             attempts: None,
-            details: Map::new(),
+            details: Box::default(),
             cause: None,
         }
     }

@@ -55,6 +55,7 @@ pub struct EngineError {
     pub checked: Vec<String>,
     /// More, such as `tool_name`.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
     /// What it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -26,6 +26,7 @@ pub struct Failure {
     pub message: String,
     /// Status, codes, request ids, `retry_after` …
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 
@@ -94,7 +95,7 @@ impl From<Failure> for Error {
                 },
             )),
             ErrorKind::Json => Self::from(failure.typed(
-                &Form::only(&["path", "line", "column"]),
+                &Form::only(&["path", "line", "column", "found"]),
                 JsonReason::from_code,
                 |reason, message| {
                     JsonError::new(

@@ -46,6 +46,9 @@ pub struct JsonError {
     /// The column of the text, from 1, where the text itself is at fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
+    /// The document's `v`, where that is the fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<u64>,
     /// What was found and what was expected. Names fields and types, never content.
     pub message: String,
 }
@@ -58,6 +61,7 @@ impl JsonError {
             path,
             line: None,
             column: None,
+            found: None,
             message: message.into(),
         }
     }

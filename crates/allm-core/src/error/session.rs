@@ -83,6 +83,15 @@ pub struct SessionError {
     /// The version that is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<Version>,
+    /// The `v` or the machine number that was found, where this library does not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<u64>,
+    /// The newest `v` that this library knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supported: Option<u64>,
+    /// The oldest machine number that this library knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<u64>,
     /// Who drives the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldLease>,
@@ -109,6 +118,9 @@ impl SessionError {
             faults: Vec::new(),
             version: None,
             actual: None,
+            found: None,
+            supported: None,
+            oldest: None,
             held: None,
             cause: None,
             store: None,
@@ -236,7 +248,10 @@ impl From<super::JsonError> for SessionError {
             _ => SessionReason::Invalid,
         };
         let message = error.to_string();
+        let found = error.found;
         Self {
+            found,
+            supported: found.map(|_| crate::json::FORMAT),
             cause: Some(Box::new(error.into())),
             ..Self::new(reason, message)
         }

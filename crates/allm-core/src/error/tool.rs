@@ -47,6 +47,7 @@ pub struct ToolError {
     pub cause: Option<Cause>,
     /// More.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::blocks::{BlockKind, Blocks};
 use super::calls::Calls;
 use crate::data::{
-    Event, FinishReason, HasCalls, Map, Message, MessageCompleted, MessageStarted, Part, Response,
-    Usage,
+    AnswerTo, Event, FinishReason, HasCalls, Map, Message, MessageCompleted, MessageStarted, Part,
+    Response, Usage,
 };
 use crate::error::{AdapterError, AdapterReason, Error, Failure};
 use crate::limits::AWAITING_USER;
@@ -24,7 +24,8 @@ pub(super) struct TurnFold {
     metadata: Map,
     error: Option<Failure>,
     tool_messages: BTreeMap<u32, Message>,
-    halt: Option<(u32, Map)>,
+    /// By the index of the call that halts.
+    halts: BTreeMap<u32, Map>,
 }
 
 impl TurnFold {
@@ -52,19 +53,24 @@ impl TurnFold {
             Event::ToolResultEncoded(event) => {
                 let message = Message {
                     is_error: event.is_error,
-                    ..Message::tool_result(event.id.clone(), &*event.content)
+                    ..Message::tool_result_with(event.id.clone(), &event.content, &event.media)
                 };
                 self.tool_messages.insert(event.index, message);
+                // It may have asked before, and gone on.
+                self.halts.remove(&event.index);
             }
             Event::AskUserRequested(event) => {
-                let facts = HaltFacts::asked(&event.question, &event.tool_call_id, &event.opts);
-                self.halt(event.index, facts);
-                let message = Message::tool_result(event.tool_call_id.clone(), AWAITING_USER);
-                self.tool_messages.insert(event.index, message);
+                let (question, id) = (&event.question, &event.tool_call_id);
+                let facts = HaltFacts::asked(question, id, &event.opts, event.answer_to);
+                self.halts.insert(event.index, facts.into_metadata());
+                if event.answer_to == AnswerTo::Model {
+                    let message = Message::tool_result(id.clone(), AWAITING_USER);
+                    self.tool_messages.insert(event.index, message);
+                }
             }
             Event::ToolHalt(event) => {
                 let facts = HaltFacts::of_event(event);
-                self.halt(event.index, facts);
+                self.halts.insert(event.index, facts.into_metadata());
                 let message = Message {
                     is_error: event.is_error,
                     ..Message::tool_result(event.tool_call_id.clone(), &*event.content)
@@ -99,12 +105,6 @@ impl TurnFold {
         self.completed = Some(Box::new(event.clone()));
     }
 
-    fn halt(&mut self, index: u32, facts: HaltFacts) {
-        if self.halt.as_ref().is_none_or(|(lowest, _)| index < *lowest) {
-            self.halt = Some((index, facts.into_metadata()));
-        }
-    }
-
     pub(super) fn is_terminated(&self) -> bool {
         self.error.is_some() || self.completed.is_some()
     }
@@ -126,7 +126,7 @@ impl TurnFold {
 
     /// The halt of the lowest index as step metadata.
     pub(super) fn halt_metadata(&self) -> Option<&Map> {
-        self.halt.as_ref().map(|(_, metadata)| metadata)
+        self.halts.first_key_value().map(|(_, metadata)| metadata)
     }
 
     pub(super) fn response(&self) -> Response {

@@ -143,8 +143,7 @@ fn open<T: Document>(tree: Node<'_>) -> Result<T, Fault> {
     let envelope = object(tree)?;
     let found = version(&envelope)?;
     if found > FORMAT {
-        let message = format!("found version {found}, supported is {FORMAT}");
-        return Err(Fault::new(JsonReason::UnsupportedVersion, message).within("v"));
+        return Err(Fault::newer(found, FORMAT).within("v"));
     }
     let found = type_name(&envelope, T::TYPE)?;
     if found != T::TYPE {

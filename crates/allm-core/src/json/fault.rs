@@ -19,6 +19,8 @@ struct Inner {
     reason: JsonReason,
     /// The byte where the text is at fault.
     offset: Option<usize>,
+    /// The version of the document, where that is the fault.
+    found: Option<u64>,
     trail: Vec<Segment>,
     message: Cow<'static, str>,
 }
@@ -28,6 +30,7 @@ impl Fault {
         Self(Box::new(Inner {
             reason,
             offset: None,
+            found: None,
             trail: Vec::new(),
             message: message.into(),
         }))
@@ -37,6 +40,14 @@ impl Fault {
     pub(super) fn in_text(reason: JsonReason, offset: usize, message: &'static str) -> Self {
         let mut fault = Self::new(reason, message);
         fault.0.offset = Some(offset);
+        fault
+    }
+
+    /// The document is of a version that is not known.
+    pub(super) fn newer(found: u64, supported: u64) -> Self {
+        let message = format!("found version {found}, supported is {supported}");
+        let mut fault = Self::new(JsonReason::UnsupportedVersion, message);
+        fault.0.found = Some(found);
         fault
     }
 
@@ -60,11 +71,13 @@ impl Fault {
         let Inner {
             reason,
             offset,
+            found,
             trail,
             message,
         } = *self.0;
         let path = trail.into_iter().rev().collect();
         let mut error = JsonError::new(reason, path, message);
+        error.found = found;
         if let Some(offset) = offset {
             let before = text.get(..offset).unwrap_or(text);
             place(&mut error, before);

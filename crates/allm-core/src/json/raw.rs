@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::limits::{Limits, MAX_DEPTH};
 use super::parse::{self, Duplicates};
+use super::sorted::Sorted;
 use super::tree;
 use super::value::value_to_string;
 use crate::error::JsonError;
@@ -48,13 +49,13 @@ impl RawJson {
         Ok(Self(text))
     }
 
-    /// The compact text of a tree.
+    /// The compact text of a tree, with sorted keys.
     ///
     /// # Errors
     ///
     /// `too_deep` for more than [`MAX_DEPTH`] levels.
     pub fn from_value(value: &Value) -> Result<Self, JsonError> {
-        value_to_string(value).map(|text| Self(text.into()))
+        value_to_string(&Sorted(value)).map(|text| Self(text.into()))
     }
 
     /// The text.

@@ -5,6 +5,7 @@ mod documents;
 mod properties;
 mod raw;
 mod samples;
+mod sorted;
 mod tagged;
 mod text;
 mod values;

@@ -11,7 +11,8 @@ use super::input::{DeadlineScope, Stop};
 use super::state::{Phase, Run, RunEnd};
 use super::turn::{calls_value, object, stop_failure};
 use crate::data::{
-    ChatCompleted, ChatResult, Event, FinishReason, HaltReason, Map, Message, ToolCall, ToolCallId,
+    AnswerTo, ChatCompleted, ChatResult, Event, FinishReason, HaltReason, Map, Message, ToolCall,
+    ToolCallId,
 };
 use crate::error::Failure;
 
@@ -22,8 +23,8 @@ pub(super) struct AfterTurn {
     pub(super) reason: Option<HaltReason>,
     /// What belongs to the reason in the result's metadata.
     pub(super) metadata: Map,
-    /// The question, and the call that asked it.
-    pub(super) question: Option<(String, ToolCallId)>,
+    /// The question, the call that asked it, and who gets the answer.
+    pub(super) question: Option<(String, ToolCallId, AnswerTo)>,
     /// What a call had made of the turn before a stop overruled it; for the step's metadata.
     pub(super) step_facts: Map,
 }
@@ -85,8 +86,9 @@ impl AfterTurn {
             HaltFacts::Asked {
                 question,
                 tool_call_id,
+                answer_to,
                 ..
-            } => Some((question.clone(), tool_call_id.clone())),
+            } => Some((question.clone(), tool_call_id.clone(), *answer_to)),
             HaltFacts::Halted { .. } | HaltFacts::Failed { .. } => None,
         };
         Self {
@@ -204,10 +206,12 @@ impl Run {
         };
         let mut metadata = after.metadata;
         metadata.extend(self.finalize_marker(after.reason.as_ref()));
-        if let Some((question, id)) = &after.question {
+        // What is between a person and a tool is no part of the conversation with the model.
+        if let Some((question, id, AnswerTo::Model)) = &after.question {
             self.thread.messages.push(question_message(question, id));
         }
-        let (pending_question, pending_tool_call_id) = after.question.unzip();
+        let question = after.question.map(|(question, id, _)| (question, id));
+        let (pending_question, pending_tool_call_id) = question.unzip();
         let result = Arc::new(ChatResult {
             thread: self.thread.clone(),
             final_response: self.steps.last().map(|step| step.response.clone()),

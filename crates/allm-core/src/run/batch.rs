@@ -8,7 +8,7 @@ use super::input::{InputError, InputReason, Stop};
 use super::options::{OpenBatch, OpenSlot};
 use super::outcome::ToolOutcome;
 use super::state::OpenCall;
-use crate::data::{CallFailure, Message, Part, Response, ToolCall};
+use crate::data::{AnswerTo, CallFailure, Message, Part, Response, ToolCall};
 
 /// The calls of one turn while some of them run.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,8 @@ pub(super) enum Slot {
     NotStarted,
     /// It is left for the caller.
     Manual,
+    /// It asked a person, and is to be run again with the answer.
+    Asking(HaltFacts),
 }
 
 impl Slot {
@@ -48,11 +50,17 @@ impl Slot {
     pub(super) const fn asks(&self) -> bool {
         matches!(
             self,
-            Self::Done {
-                halt: Some(HaltFacts::Asked { .. }),
-                ..
-            }
+            Self::Asking(_)
+                | Self::Done {
+                    halt: Some(HaltFacts::Asked { .. }),
+                    ..
+                }
         )
+    }
+
+    /// Whether it has no message and waits for somebody outside.
+    pub(super) const fn waits(&self) -> bool {
+        matches!(self, Self::Manual | Self::Asking(_))
     }
 }
 
@@ -85,9 +93,17 @@ impl Batch {
                     opts,
                 } => Slot::Done {
                     message,
-                    halt: Some(HaltFacts::asked(&question, &call.id, &opts)),
+                    halt: Some(HaltFacts::asked(
+                        &question,
+                        &call.id,
+                        &opts,
+                        AnswerTo::Model,
+                    )),
                     tail: Vec::new(),
                 },
+                OpenSlot::AskedToGoOn { question, opts } => {
+                    Slot::Asking(HaltFacts::asked(&question, &call.id, &opts, AnswerTo::Tool))
+                }
                 OpenSlot::Closed { message, tail } => Slot::Done {
                     message,
                     halt: None,
@@ -118,15 +134,16 @@ impl Batch {
         slot.ok_or_else(|| InputReason::UnknownCall.into())
     }
 
-    /// A call that waited is to be run.
-    pub(super) fn make_ready(&mut self, index: u32) -> Result<(), InputError> {
+    /// A call that waited is to be run. Gives whether it is to be counted: one that asked was run before.
+    pub(super) fn make_ready(&mut self, index: u32) -> Result<bool, InputError> {
         let slot = self.slot(index)?;
-        if *slot != Slot::Manual {
+        if !slot.waits() {
             return Err(InputReason::AlreadyDone.into());
         }
+        let counts = *slot == Slot::Manual;
         *slot = Slot::Running;
         self.running += 1;
-        Ok(())
+        Ok(counts)
     }
 
     /// A call that was to be run has to wait.
@@ -175,7 +192,7 @@ impl Batch {
         open.map(|((call, slot), index)| OpenCall {
             index,
             id: call.id.clone(),
-            manual: *slot == Slot::Manual,
+            manual: slot.waits(),
         })
         .collect()
     }
@@ -201,16 +218,19 @@ impl Batch {
         match slot {
             Slot::Running => {}
             Slot::Done { .. } | Slot::NotStarted => return Err(InputReason::AlreadyDone.into()),
-            Slot::Closing(_) | Slot::Manual => return Err(InputReason::UnknownCall.into()),
+            Slot::Closing(_) | Slot::Manual | Slot::Asking(_) => {
+                return Err(InputReason::UnknownCall.into());
+            }
         }
-        *slot = match outcome.message(call) {
-            Some(message) => Slot::Done {
+        *slot = match (outcome.message(call), HaltFacts::of_outcome(call, outcome)) {
+            (Some(message), halt) => Slot::Done {
                 message: Arc::new(noted(message, note)),
-                halt: HaltFacts::of_outcome(call, outcome),
+                halt,
                 tail: Vec::new(),
             },
-            None if stop.is_some() => Slot::NotStarted,
-            None => return Err(InputReason::NotStopping.into()),
+            (None, Some(asked)) => Slot::Asking(asked),
+            (None, None) if stop.is_some() => Slot::NotStarted,
+            (None, None) => return Err(InputReason::NotStopping.into()),
         };
         self.running -= 1;
         Ok(())
@@ -220,6 +240,7 @@ impl Batch {
     pub(super) fn halt(&self) -> Option<&HaltFacts> {
         self.slots.iter().find_map(|slot| match slot {
             Slot::Done { halt, .. } => halt.as_ref(),
+            Slot::Asking(asked) => Some(asked),
             _ => None,
         })
     }

@@ -142,6 +142,7 @@ pub(super) enum SlotForm {
     Closing(ClosingForm),
     NotStarted,
     Manual,
+    Asking(AskingForm),
 }
 
 tagged!(SlotForm {
@@ -150,7 +151,14 @@ tagged!(SlotForm {
     "closing" => Closing(ClosingForm),
     "not_started" => NotStarted,
     "manual" => Manual,
+    "asking" => Asking(AskingForm),
 });
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AskingForm {
+    halt: HaltFacts,
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -178,6 +186,7 @@ pub(super) struct ResultForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pending_tool_call_id: Option<ToolCallId>,
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     metadata: Map,
 }
 
@@ -265,6 +274,7 @@ impl From<Slot> for SlotForm {
             Slot::Closing(failure) => Self::Closing(ClosingForm { failure }),
             Slot::NotStarted => Self::NotStarted,
             Slot::Manual => Self::Manual,
+            Slot::Asking(halt) => Self::Asking(AskingForm { halt }),
         }
     }
 }
@@ -285,6 +295,7 @@ impl From<SlotForm> for Slot {
             SlotForm::Closing(ClosingForm { failure }) => Self::Closing(failure),
             SlotForm::NotStarted => Self::NotStarted,
             SlotForm::Manual => Self::Manual,
+            SlotForm::Asking(AskingForm { halt }) => Self::Asking(halt),
         }
     }
 }

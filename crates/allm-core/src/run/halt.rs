@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::outcome::{PolicyDecision, ToolOutcome};
-use crate::data::{CustomHalt, HaltReason, Map, ToolCall, ToolCallId, ToolHalt};
+use crate::data::{AnswerTo, CustomHalt, HaltReason, Map, ToolCall, ToolCallId, ToolHalt};
 
 /// Why a batch halted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,11 @@ pub enum HaltFacts {
         /// The call.
         tool_call_id: ToolCallId,
         /// For the user interface.
+        #[serde(serialize_with = "crate::json::sorted")]
         opts: Map,
+        /// Who gets the answer.
+        #[serde(default, skip_serializing_if = "AnswerTo::is_model")]
+        answer_to: AnswerTo,
     },
     /// A handler ended the run.
     Halted {
@@ -27,6 +31,7 @@ pub enum HaltFacts {
         /// The call.
         tool_call_id: ToolCallId,
         /// With what.
+        #[serde(serialize_with = "crate::json::sorted")]
         result: Value,
     },
     /// A call failed under a halting policy.
@@ -40,11 +45,17 @@ pub enum HaltFacts {
 }
 
 impl HaltFacts {
-    pub(crate) fn asked(question: &str, tool_call_id: &ToolCallId, opts: &Map) -> Self {
+    pub(crate) fn asked(
+        question: &str,
+        tool_call_id: &ToolCallId,
+        opts: &Map,
+        answer_to: AnswerTo,
+    ) -> Self {
         Self::Asked {
             question: question.to_owned(),
             tool_call_id: tool_call_id.clone(),
             opts: opts.clone(),
+            answer_to,
         }
     }
 
@@ -71,7 +82,12 @@ impl HaltFacts {
     #[must_use]
     pub fn of_outcome(call: &ToolCall, outcome: &ToolOutcome) -> Option<Self> {
         match outcome {
-            ToolOutcome::Asked { question, opts } => Some(Self::asked(question, &call.id, opts)),
+            ToolOutcome::Asked { question, opts } => {
+                Some(Self::asked(question, &call.id, opts, AnswerTo::Model))
+            }
+            ToolOutcome::AskedToGoOn { question, opts, .. } => {
+                Some(Self::asked(question, &call.id, opts, AnswerTo::Tool))
+            }
             ToolOutcome::Halted { reason, value, .. } => {
                 Some(Self::halted(reason, &call.id, value))
             }
@@ -106,6 +122,7 @@ impl HaltFacts {
                 question,
                 tool_call_id,
                 opts,
+                ..
             } => json!({
                 "pending_question": question,
                 "pending_tool_call_id": tool_call_id,

@@ -179,6 +179,7 @@ struct StateForm<'a> {
     machine: u32,
     setup: Option<Hash>,
     history: Hash,
+    #[serde(serialize_with = "crate::json::sorted")]
     thread_metadata: &'a Map,
     /// Messages that belong to no closed turn: a nudge, a question.
     open_messages: Vec<&'a Message>,

@@ -48,10 +48,17 @@ pub enum OpenSlot {
     Ready,
     /// It waits for somebody outside.
     Waiting,
-    /// It asked a person, who has not answered.
+    /// It asked a person, who has not answered the model.
     Asked {
         /// Its message.
         message: Arc<Message>,
+        /// The question.
+        question: String,
+        /// For the user interface.
+        opts: Map,
+    },
+    /// It asked a person, who has not answered the tool.
+    AskedToGoOn {
         /// The question.
         question: String,
         /// For the user interface.

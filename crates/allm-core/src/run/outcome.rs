@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::data::{
-    AskUserRequested, CallFailure, CustomHalt, Event, ExecutionResult, HaltReason, Map, Message,
-    ToolCall, ToolExecutionCompleted, ToolHalt, ToolResultEncoded,
+    AnswerTo, AskUserRequested, CallFailure, CustomHalt, Event, ExecutionResult, HaltReason, Map,
+    Message, Part, ToolCall, ToolExecutionCompleted, ToolHalt, ToolResultEncoded,
 };
 use crate::limits::AWAITING_USER;
 
@@ -18,6 +18,8 @@ pub enum ToolOutcome {
         value: Value,
         /// What the model is told.
         content: String,
+        /// The pictures and files that it gets with it.
+        media: Vec<Part>,
     },
     /// The call failed, and the policy decided.
     Failed {
@@ -28,12 +30,21 @@ pub enum ToolOutcome {
         /// What the policy said.
         decision: PolicyDecision,
     },
-    /// The handler asks a person.
+    /// The handler asks a person, who answers the model.
     Asked {
         /// The question.
         question: String,
         /// For the user interface.
         opts: Map,
+    },
+    /// The handler asks a person, and is to be called again with the answer: the call stays open.
+    AskedToGoOn {
+        /// The question.
+        question: String,
+        /// For the user interface.
+        opts: Map,
+        /// What the handler gets back with the answer.
+        state: Option<Value>,
     },
     /// The handler ends the run.
     Halted {
@@ -67,6 +78,7 @@ impl ToolOutcome {
         Self::Replied {
             value: value.into(),
             content: content.into(),
+            media: Vec::new(),
         }
     }
 
@@ -80,14 +92,24 @@ impl ToolOutcome {
         }
     }
 
-    /// The two events that end the call, adjacent and in this order; none for a call that did not start.
+    /// The two events that end the attempt, adjacent and in this order; none for a call that did not start.
     #[must_use]
     pub fn events(&self, index: u32, call: &ToolCall) -> Vec<Event> {
         let (result, closing) = match self {
             Self::NotStarted => return Vec::new(),
-            Self::Replied { value, content } => (
+            Self::Replied {
+                value,
+                content,
+                media,
+            } => (
                 ExecutionResult::Ok(value.clone()),
-                encoded(index, call, content, false),
+                Event::ToolResultEncoded(ToolResultEncoded {
+                    index,
+                    id: call.id.clone(),
+                    content: content.clone(),
+                    media: media.clone(),
+                    is_error: false,
+                }),
             ),
             Self::Failed {
                 failure,
@@ -112,19 +134,10 @@ impl ToolOutcome {
                     true,
                 ),
             ),
-            Self::Asked { question, opts } => (
-                ExecutionResult::AskUser {
-                    question: question.clone(),
-                    opts: opts.clone(),
-                },
-                Event::AskUserRequested(Box::new(AskUserRequested {
-                    index,
-                    tool_call_id: call.id.clone(),
-                    tool_name: call.name.clone(),
-                    question: question.clone(),
-                    opts: opts.clone(),
-                })),
-            ),
+            Self::Asked { question, opts } => asking(index, call, question, opts, AnswerTo::Model),
+            Self::AskedToGoOn { question, opts, .. } => {
+                asking(index, call, question, opts, AnswerTo::Tool)
+            }
             Self::Halted {
                 reason,
                 value,
@@ -146,14 +159,15 @@ impl ToolOutcome {
         vec![completed, closing]
     }
 
-    /// The tool message; `None` for a call that did not start.
+    /// The tool message; `None` for a call that did not start, and for one that stays open.
     #[must_use]
     pub fn message(&self, call: &ToolCall) -> Option<Message> {
         match self {
-            Self::NotStarted => None,
-            Self::Replied { content, .. } | Self::Halted { content, .. } => {
-                Some(Message::tool_result(call.id.clone(), &**content))
+            Self::NotStarted | Self::AskedToGoOn { .. } => None,
+            Self::Replied { content, media, .. } => {
+                Some(Message::tool_result_with(call.id.clone(), content, media))
             }
+            Self::Halted { content, .. } => Some(Message::tool_result(call.id.clone(), &**content)),
             Self::Failed { content, .. } => Some(Message::tool_error(call.id.clone(), &**content)),
             Self::Asked { .. } => Some(Message::tool_result(call.id.clone(), AWAITING_USER)),
         }
@@ -165,8 +179,33 @@ pub(super) fn encoded(index: u32, call: &ToolCall, content: &str, is_error: bool
         index,
         id: call.id.clone(),
         content: content.to_owned(),
+        media: Vec::new(),
         is_error,
     })
+}
+
+/// What the handler gets back with the answer stays out of the events: it is nobody else's.
+fn asking(
+    index: u32,
+    call: &ToolCall,
+    question: &str,
+    opts: &Map,
+    answer_to: AnswerTo,
+) -> (ExecutionResult, Event) {
+    let result = ExecutionResult::AskUser {
+        question: question.to_owned(),
+        opts: opts.clone(),
+        answer_to,
+    };
+    let event = Event::AskUserRequested(Box::new(AskUserRequested {
+        index,
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        question: question.to_owned(),
+        opts: opts.clone(),
+        answer_to,
+    }));
+    (result, event)
 }
 
 fn halting(

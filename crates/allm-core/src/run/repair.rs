@@ -57,7 +57,13 @@ impl Repair {
     /// The event as everybody else sees it.
     #[must_use]
     pub fn event(&mut self, mut event: Event) -> Event {
-        match &mut event {
+        self.mend(&mut event);
+        event
+    }
+
+    /// Makes of an event what everybody else sees.
+    pub fn mend(&mut self, event: &mut Event) {
+        match event {
             Event::ToolCallStarted(started) => {
                 let place = self.place(started.index, &started.id);
                 (started.index, started.id) = self.shown(place);
@@ -69,7 +75,8 @@ impl Repair {
             }
             Event::ToolCallCompleted(completed) => {
                 if completed.name.is_empty() {
-                    return Event::error(nameless());
+                    *event = Event::error(nameless());
+                    return;
                 }
                 let place = self.place(completed.index, &completed.id);
                 let (index, id) = self.shown(place);
@@ -106,7 +113,8 @@ impl Repair {
                 // On a copy: an answer that is refused must not leave its ids taken.
                 let mut repaired = self.clone();
                 if let Err(failure) = repaired.message(&mut completed.message, cut) {
-                    return Event::error(failure);
+                    *event = Event::error(failure);
+                    return;
                 }
                 *self = repaired;
                 for call in &mut completed.message.tool_calls {
@@ -115,7 +123,6 @@ impl Repair {
             }
             _ => {}
         }
-        event
     }
 
     /// Repairs the ids and names of the calls of a whole message, all of them: the named ones of a failed answer stay in

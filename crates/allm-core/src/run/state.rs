@@ -206,8 +206,8 @@ impl Run {
             }
             Input::Planned(plans) => self.take_plans(plans, &mut events)?,
             Input::CallReady { index } => {
-                self.open_batch()?.make_ready(index)?;
-                self.counters.tool_calls = self.counters.tool_calls.saturating_add(1);
+                let counts = u64::from(self.open_batch()?.make_ready(index)?);
+                self.counters.tool_calls = self.counters.tool_calls.saturating_add(counts);
                 self.history.call_ended(index);
             }
             Input::CallWaits { index } => {
@@ -230,8 +230,7 @@ impl Run {
             }
             Input::Interrupted(partial) => {
                 self.expect_model()?;
-                // The second pass is one answer to its nudge; a message waits until after it.
-                if self.pass == Pass::One {
+                if self.takes_messages() {
                     if let Some(partial) = partial {
                         self.keep_partial(*partial);
                     }
@@ -324,6 +323,13 @@ impl Run {
             thread.messages.truncate(first.messages);
         }
         thread
+    }
+
+    /// Whether a message may go in before the next model call. A second pass is one answer to its nudge: a message waits
+    /// until after it.
+    #[must_use]
+    pub fn takes_messages(&self) -> bool {
+        self.pass == Pass::One
     }
 
     /// Whether `halt_when` is to be asked now.

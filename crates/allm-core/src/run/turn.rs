@@ -187,7 +187,9 @@ impl Run {
             let slots = batch.slots.into_iter().zip(batch.response.tool_calls());
             let in_session = self.setup.options.planning == Planning::Driver;
             let slots = slots.map(|(slot, call)| match slot {
-                Slot::NotStarted | Slot::Manual | Slot::Running => closing(reason, call),
+                Slot::NotStarted | Slot::Manual | Slot::Asking(_) | Slot::Running => {
+                    closing(reason, call)
+                }
                 // In a session a question waits for its answer, and the stop closes it like any other wait.
                 slot if in_session && slot.asks() => closing(reason, call),
                 slot => slot,
@@ -209,7 +211,7 @@ impl Run {
             .tool_calls()
             .iter()
             .zip(&batch.slots)
-            .filter(|(_, slot)| **slot == Slot::Manual)
+            .filter(|(_, slot)| slot.waits())
             .map(|(call, _)| call.clone())
             .collect();
         let after = match &halt {
@@ -368,7 +370,11 @@ fn close(response: &Response, slots: Vec<Slot>, events: &mut Vec<Event>) -> Mess
             Slot::Closing(failure) if !call.name.is_empty() => {
                 results.push(close_one(index, call, &failure, events));
             }
-            Slot::Closing(_) | Slot::Manual | Slot::NotStarted | Slot::Running => {}
+            Slot::Closing(_)
+            | Slot::Manual
+            | Slot::Asking(_)
+            | Slot::NotStarted
+            | Slot::Running => {}
         }
     }
     results

@@ -245,7 +245,7 @@ impl Session {
         let kind = call.wait().map(Wait::kind);
         match body {
             EntryBody::Answered(entry) if kind == Some(WaitKind::Question) => {
-                call.answered(Message::user(entry.content.clone()));
+                call.answered(entry.content.clone());
             }
             EntryBody::ResultSubmitted(entry) if kind == Some(WaitKind::Result) => {
                 let content = entry.content.clone();

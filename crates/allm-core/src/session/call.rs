@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::key::CallKey;
-use crate::data::{ApprovalId, Effect, FailureReason, Hash, Map, Timestamp, ToolName};
+use crate::data::{AnswerTo, ApprovalId, Effect, FailureReason, Hash, Map, Timestamp, ToolName};
 use crate::error::reason::reasons;
 use crate::error::{JsonError, JsonReason};
 use crate::json::Document;
@@ -49,7 +49,7 @@ impl Outcome {
         match outcome {
             ToolOutcome::Replied { .. } => Self::Ok,
             ToolOutcome::Failed { failure, .. } => Self::of_reason(failure.reason),
-            ToolOutcome::Asked { .. } => Self::Asked,
+            ToolOutcome::Asked { .. } | ToolOutcome::AskedToGoOn { .. } => Self::Asked,
             ToolOutcome::Halted { .. } => Self::Halted,
             ToolOutcome::NotStarted => Self::Cancelled,
         }
@@ -124,6 +124,7 @@ pub struct Approved {
     pub tool_fingerprint: Hash,
     /// The arguments in place of the model's, when the person changed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub edited: Option<Map>,
 }
 
@@ -154,10 +155,42 @@ pub struct Question {
     pub question: String,
     /// For the user interface.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub options: Map,
     /// When it is too late to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
+    /// Set when the answer goes to the tool: its handler is called again with it, and the call is open until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub go_on: Option<GoOn>,
+}
+
+/// What a call that asked a person goes on with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GoOn {
+    /// What the handler gave along with its question, and gets back with the answer.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::data::present"
+    )]
+    #[serde(serialize_with = "crate::json::sorted")]
+    pub state: Option<Value>,
+    /// What a person had agreed to, for a gated call; it holds when the call is run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approved>,
+}
+
+impl Question {
+    /// Who gets the answer.
+    #[must_use]
+    pub const fn answer_to(&self) -> AnswerTo {
+        match self.go_on {
+            Some(_) => AnswerTo::Tool,
+            None => AnswerTo::Model,
+        }
+    }
 }
 
 /// A result that somebody outside gives.
@@ -211,6 +244,7 @@ pub struct Approval {
     /// The tool.
     pub tool: ToolName,
     /// What it would be run with.
+    #[serde(serialize_with = "crate::json::sorted")]
     pub arguments: Map,
     /// SHA-256 of the canonical JSON of the arguments.
     pub arguments_hash: Hash,
@@ -236,6 +270,18 @@ impl Document for Approval {
         let message = "it is not the hash of the arguments";
         let path = Path::from("arguments_hash");
         Err(JsonError::new(JsonReason::InvalidValue, path, message))
+    }
+}
+
+impl CallState {
+    /// What a person agreed to, for a gated call that is to be run or may have begun.
+    #[must_use]
+    pub const fn approved(&self) -> Option<&Approved> {
+        match self {
+            Self::Ready { approval } => approval.as_ref(),
+            Self::Intended(intent) => intent.approval.as_ref(),
+            Self::Waiting(_) | Self::Closed(_) => None,
+        }
     }
 }
 

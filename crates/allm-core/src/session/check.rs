@@ -1,13 +1,13 @@
 //! What can be wrong with a session that was read.
 
 use super::call::{
-    Approval, Approved, AwaitedResult, CallState, Intent, Wait, WaitKind, arguments_hash,
+    Approval, Approved, AwaitedResult, CallState, GoOn, Intent, Question, Wait, arguments_hash,
 };
 use super::form::{SessionForm, TurnForm};
 use super::key::CallKey;
 use super::ops::tag_faults;
 use super::state::{Session, status_of};
-use crate::data::{Map, Message, Role, ToolCall, ToolCallId, Version};
+use crate::data::{AnswerTo, Map, Message, Role, ToolCall, ToolCallId, Version};
 use crate::error::{Fault, FaultCode, ValidationError};
 use crate::limits::AWAITING_USER;
 use crate::path::Path;
@@ -99,11 +99,12 @@ fn thread(form: &SessionForm<'_>, calls: &[Option<CallState>], faults: &mut Vec<
     }
 }
 
-/// An open call has no message; one that asked has the sentinel.
+/// An open call has no message; one that asked for the model has the sentinel.
 fn needs_no_message(state: &CallState) -> bool {
     match state {
         CallState::Closed(_) => false,
-        CallState::Waiting(wait) => wait.kind() != WaitKind::Question,
+        CallState::Waiting(Wait::Question(question)) => question.answer_to() == AnswerTo::Tool,
+        CallState::Waiting(_) => true,
         CallState::Ready { .. } | CallState::Intended(_) => true,
     }
 }
@@ -149,14 +150,27 @@ fn open_turn(
         };
         let result = result_of(&results, &call.id);
         match state {
-            CallState::Waiting(Wait::Question(_))
+            state if needs_no_message(state) && result.is_some() => {
+                wrong(path, "an open call has no message");
+            }
+            CallState::Waiting(Wait::Question(Question { go_on: None, .. }))
                 if result.is_some_and(|message| message.text() != AWAITING_USER) =>
             {
                 wrong(path, "a call that asked has the sentinel as its message");
             }
-            state if needs_no_message(state) && result.is_some() => {
-                wrong(path, "an open call has no message");
-            }
+            CallState::Waiting(Wait::Question(Question {
+                go_on:
+                    Some(GoOn {
+                        approval: Some(approved),
+                        ..
+                    }),
+                ..
+            })) => check_approved(
+                approved,
+                call,
+                path.field("wait").field("go_on"),
+                &mut wrong,
+            ),
             CallState::Ready {
                 approval: Some(approved),
             } => check_approved(approved, call, path, &mut wrong),

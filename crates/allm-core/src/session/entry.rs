@@ -2,6 +2,7 @@
 
 mod input;
 mod progress;
+mod recovered;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +16,10 @@ pub use input::{
 };
 pub use progress::{
     ApprovePlan, CallPlan, CallsPlanned, Halted, Hooks, ManualPlan, ModelEnd, ModelFailed,
-    ModelResponded, Operation, OutcomePolicy, OutcomeSource, PlanOfCall, RecordedTool, Recovered,
-    RefusePlan, RunFailed, RunPlan, RunStarted, ToolIntent, ToolOutcomeEntry, WentOn,
+    ModelResponded, Operation, OutcomePolicy, OutcomeSource, PlanOfCall, RecordedTool, RefusePlan,
+    RunFailed, RunPlan, RunStarted, ToolIntent, ToolOutcomeEntry, WentOn,
 };
+pub use recovered::Recovered;
 
 /// One record of a session's journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,10 +12,10 @@ use super::run_state::RunClock;
 use super::state::{Session, SessionFailure, SessionUsage};
 use super::turn::TurnCall;
 use crate::data::{
-    ApprovalId, HaltReason, Hash, InputId, Map, ModelRef, Response, RunId, SessionId,
+    Answer, ApprovalId, HaltReason, Hash, InputId, Map, ModelRef, Response, RunId, SessionId,
     SessionStatus, SessionUid, Thread, Timestamp, Usage, Version, is_false,
 };
-use crate::json::Document;
+use crate::json::{self, Document};
 use crate::run::RunForm;
 
 impl Document for Session {
@@ -59,8 +59,10 @@ pub(super) struct SessionForm<'a> {
     #[serde(default)]
     pub(super) usage: SessionUsage,
     #[serde(default, skip_serializing_if = "no_facts")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub(super) context: Cow<'a, Map>,
     #[serde(default, skip_serializing_if = "no_facts")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub(super) metadata: Cow<'a, Map>,
     #[serde(default, skip_serializing_if = "no_tags")]
     pub(super) tags: Cow<'a, BTreeMap<String, String>>,
@@ -121,7 +123,10 @@ pub(super) struct CallForm<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) decided: Option<Hash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub(super) edited_arguments: Option<Cow<'a, Map>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<Cow<'a, Answer>>,
     #[serde(default, skip_serializing_if = "is_empty")]
     pub(super) evidence: Cow<'a, [Evidence]>,
 }
@@ -148,6 +153,7 @@ impl<'a> CallForm<'a> {
             approval_id: call.approval_id,
             decided: call.decided,
             edited_arguments: call.edited.as_ref().map(Cow::Borrowed),
+            answer: call.given.as_ref().map(Cow::Borrowed),
             evidence: Cow::Borrowed(&call.evidence),
         };
         match &call.state {
@@ -176,8 +182,13 @@ impl<'a> CallForm<'a> {
             intent,
             wait,
             outcome,
+            answer,
             ..
         } = self;
+        let asks = matches!(wait.as_deref(), Some(Wait::Question(_)));
+        if answer.is_some() && (asks || *state == StateName::Closed) {
+            return Err("only a call that may be run has an answer to be run with");
+        }
         Ok(match (state, approval, intent, wait, outcome) {
             (StateName::Ready, approval, None, None, None) => CallState::Ready {
                 approval: approval.as_deref().cloned(),
@@ -231,12 +242,11 @@ impl Serialize for SessionUsage {
     /// In alphabetical order, whatever order a build gives to JSON objects.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = serde_json::to_value(&self.models).map_err(ser::Error::custom)?;
-        let Value::Object(fields) = fields else {
+        let Value::Object(mut fields) = fields else {
             return Err(ser::Error::custom("usage is an object"));
         };
-        let mut fields: BTreeMap<String, Value> = fields.into_iter().collect();
         fields.insert("lost_calls".to_owned(), self.lost_calls.into());
-        fields.serialize(serializer)
+        json::sorted(&fields, serializer)
     }
 }
 

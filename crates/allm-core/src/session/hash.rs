@@ -42,6 +42,7 @@ struct StateForm<'a> {
     updated_at: Option<Timestamp>,
     thread: Hash,
     messages: usize,
+    #[serde(serialize_with = "crate::json::sorted")]
     thread_metadata: &'a Map,
     turn: u32,
     open_turn: Option<TurnHash>,

@@ -166,6 +166,8 @@ pub(super) fn unsupported_machine(version: Version, found: u32) -> SessionError 
     );
     SessionError {
         version: Some(version),
+        found: Some(found.into()),
+        oldest: Some(Run::MACHINE.into()),
         ..SessionError::new(SessionReason::UnsupportedMachine, message)
     }
 }

@@ -273,7 +273,7 @@ impl Session {
         let outcome = entry.to_outcome();
         let note = call.note();
         match (&entry.question, outcome.message(&call.call)) {
-            (Some(question), _) => call.ask(Wait::Question(question.clone())),
+            (Some(question), _) => call.ask(question.clone()),
             (None, Some(message)) => call.close(entry.outcome, noted(message, note.clone())),
             (None, None) => {
                 let reason = match stop {

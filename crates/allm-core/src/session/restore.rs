@@ -159,6 +159,7 @@ fn restore_turn(form: &TurnForm<'_>, thread: &Thread) -> Result<OpenTurn, Sessio
         call.approval_id = form.approval_id;
         call.decided = form.decided;
         call.edited = form.edited_arguments.as_deref().cloned();
+        call.given = form.answer.as_deref().cloned();
         call.evidence = form.evidence.to_vec();
     }
     if !turn.is_closed() {
@@ -175,9 +176,9 @@ fn take_messages(call: &mut TurnCall, rest: &[&Arc<Message>]) {
     let answers = |message: &&&Arc<Message>| message.tool_call_id.as_ref() == Some(id);
     call.message = rest.iter().find(answers).map(|message| Arc::clone(message));
     match &call.state {
-        CallState::Waiting(wait @ Wait::Question(_)) => {
-            let wait = wait.clone();
-            call.ask(wait);
+        CallState::Waiting(Wait::Question(question)) => {
+            let question = question.clone();
+            call.ask(question);
         }
         CallState::Closed(Outcome::Asked) => {
             let asks = |message: &&Arc<Message>| {

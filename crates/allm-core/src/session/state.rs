@@ -48,7 +48,9 @@ pub struct Session {
 /// The caller's own facts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Notes {
+    #[serde(serialize_with = "crate::json::sorted")]
     pub(super) context: Map,
+    #[serde(serialize_with = "crate::json::sorted")]
     pub(super) metadata: Map,
     pub(super) tags: BTreeMap<String, String>,
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::call::{CallState, Evidence, Intent, Outcome, Wait};
+use super::call::{CallState, Evidence, GoOn, Intent, Outcome, Question, Wait};
 use super::key::{CallKey, CallRef};
-use crate::data::{ApprovalId, Hash, Map, Message, Response, Thread, ToolCall};
+use crate::data::{Answer, ApprovalId, Hash, Map, Message, Part, Response, Thread, ToolCall};
 use crate::limits::AWAITING_USER;
 use crate::run::{OpenBatch, OpenSlot, question_message};
 
@@ -45,6 +45,8 @@ pub struct TurnCall {
     pub(super) decided: Option<Hash>,
     /// The arguments that a person put in place of the model's.
     pub(super) edited: Option<Map>,
+    /// What a person answered the handler, for its next attempts.
+    pub(super) given: Option<Answer>,
     /// Results of drivers that had lost the session, which came before anyone asked for them.
     pub(super) evidence: Vec<Evidence>,
 }
@@ -61,6 +63,7 @@ impl TurnCall {
             approval_id: None,
             decided: None,
             edited: None,
+            given: None,
             evidence: Vec::new(),
         }
     }
@@ -112,6 +115,12 @@ impl TurnCall {
         }
     }
 
+    /// What a person answered the handler, which asked to go on; it gets it whenever it is run.
+    #[must_use]
+    pub const fn answer(&self) -> Option<&Answer> {
+        self.given.as_ref()
+    }
+
     /// What the model is told before the result, when a person changed the arguments.
     pub(super) fn note(&self) -> Option<String> {
         let edited = self.edited.as_ref()?;
@@ -124,23 +133,41 @@ impl TurnCall {
         self.message = Some(Arc::new(message));
         self.question = None;
         self.answer = None;
+        self.given = None;
         self.evidence.clear();
     }
 
-    /// It asks a person.
-    pub(super) fn ask(&mut self, wait: Wait) {
-        if let Wait::Question(question) = &wait {
-            let id = &self.call.id;
-            self.message = Some(Arc::new(Message::tool_result(id.clone(), AWAITING_USER)));
-            self.question = Some(Arc::new(question_message(&question.question, id)));
+    /// It asks a person. What is asked for a tool to go on is no part of the conversation.
+    pub(super) fn ask(&mut self, mut question: Question) {
+        let id = &self.call.id;
+        match &mut question.go_on {
+            None => {
+                self.message = Some(Arc::new(Message::tool_result(id.clone(), AWAITING_USER)));
+                self.question = Some(Arc::new(question_message(&question.question, id)));
+            }
+            Some(go_on) => {
+                if let Some(approved) = self.state.approved() {
+                    go_on.approval = Some(approved.clone());
+                }
+                self.given = None;
+            }
         }
-        self.state = CallState::Waiting(wait);
+        self.state = CallState::Waiting(Wait::Question(question));
     }
 
     /// The person has answered.
-    pub(super) fn answered(&mut self, answer: Message) {
-        self.state = CallState::Closed(Outcome::Asked);
-        self.answer = Some(Arc::new(answer));
+    pub(super) fn answered(&mut self, content: Vec<Part>) {
+        let go_on = match &mut self.state {
+            CallState::Waiting(Wait::Question(question)) => question.go_on.take(),
+            _ => None,
+        };
+        if let Some(GoOn { state, approval }) = go_on {
+            self.given = Some(Answer { content, state });
+            self.state = CallState::Ready { approval };
+        } else {
+            self.state = CallState::Closed(Outcome::Asked);
+            self.answer = Some(Arc::new(Message::user(content)));
+        }
     }
 
     /// The question and its answer, as they stand after the results.
@@ -228,19 +255,15 @@ impl OpenTurn {
     }
 
     /// Puts the turn behind what was said before: the answer, the results in call order, the answered questions with
-    /// their answers in call order, then the first question that is not answered.
+    /// their answers in call order, then the first question that is not answered, if the answer goes to the model.
     pub(super) fn lay_out(&self, thread: &mut Thread) {
         let messages = &mut thread.messages;
         messages.push(Arc::clone(&self.message));
         messages.extend(self.calls.iter().filter_map(|call| call.message.clone()));
         messages.extend(self.calls.iter().flat_map(TurnCall::tail));
-        let open = |call: &&TurnCall| call.answer.is_none();
-        let question = self
-            .calls
-            .iter()
-            .filter(open)
-            .find_map(|call| call.question.clone());
-        messages.extend(question);
+        let asks = |call: &&TurnCall| matches!(call.wait(), Some(Wait::Question(_)));
+        let first = self.calls.iter().find(asks);
+        messages.extend(first.and_then(|call| call.question.clone()));
     }
 
     /// What a run goes on from.
@@ -252,6 +275,10 @@ impl OpenTurn {
             },
             (CallState::Waiting(Wait::Question(question)), Some(message)) => OpenSlot::Asked {
                 message: Arc::clone(message),
+                question: question.question.clone(),
+                opts: question.options.clone(),
+            },
+            (CallState::Waiting(Wait::Question(question)), None) => OpenSlot::AskedToGoOn {
                 question: question.question.clone(),
                 opts: question.options.clone(),
             },

@@ -67,6 +67,10 @@ impl Faults {
         self.put(check, Fault::new(path, code));
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn put(&mut self, check: Check, fault: Fault) {
         self.0.push((check, fault));
     }

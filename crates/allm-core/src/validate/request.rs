@@ -6,7 +6,8 @@ use super::faults::{Check, Faults, Place};
 use super::schema::{self, Root, strict};
 use super::{message, thread, tool};
 use crate::data::{
-    JsonSchemaFormat, ProviderName, Request, ResponseFormat, Strict, ToolChoice, ToolName, ToolSpec,
+    JsonSchemaFormat, Messages, ProviderName, Request, ResponseFormat, Strict, ToolChoice,
+    ToolName, ToolSpec,
 };
 use crate::error::{Fault, FaultCode, ValidationError};
 use crate::path::Path;
@@ -45,11 +46,7 @@ pub fn request_for(request: &Request, provider: &ProviderName) -> Result<(), Val
 
 fn check(request: &Request, provider: Option<&ProviderName>) -> Result<(), ValidationError> {
     let mut faults = Faults::default();
-    for (index, message) in request.messages.iter().enumerate() {
-        let place = Place::Entry("messages", index);
-        message::check(message, place, provider, &mut faults);
-    }
-    thread::order(&request.messages, &mut faults);
+    messages(&request.messages, provider, &mut faults);
     tool::check_specs(&request.tools, provider, &mut faults);
     numbers(request, &mut faults);
     for (index, text) in request.stop.iter().enumerate() {
@@ -69,11 +66,39 @@ fn check(request: &Request, provider: Option<&ProviderName>) -> Result<(), Valid
         let path = Path::from("prompt_cache").field("key");
         faults.add(Check::PromptCache, path, FaultCode::Empty);
     }
-    for key in request.extra.keys().filter(|key| is_reserved(key)) {
+    let mut reserved: Vec<&String> = request
+        .extra
+        .keys()
+        .filter(|key| is_reserved(key))
+        .collect();
+    reserved.sort_unstable();
+    for key in reserved {
         let path = Path::from("extra").field(key.clone());
         faults.add(Check::Extra, path, FaultCode::ReservedKey);
     }
     faults.finish()
+}
+
+/// Noted about messages that are right, and may go to this provider.
+struct Right {
+    provider: Option<ProviderName>,
+}
+
+/// Checks the messages and their order. What was right before, and is the same, is not looked at again.
+fn messages(messages: &Messages, provider: Option<&ProviderName>, faults: &mut Faults) {
+    let known = messages.noted::<Right>();
+    let known = known.filter(|(right, _)| right.provider.as_ref() == provider);
+    let same = known.map_or(0, |(_, same)| same);
+    for (index, message) in (same..).zip(messages.iter_from(same)) {
+        let place = Place::Entry("messages", index);
+        message::check(message, place, provider, faults);
+    }
+    thread::order(messages, same, faults);
+    if faults.is_empty() && same < messages.len() {
+        messages.note(Right {
+            provider: provider.cloned(),
+        });
+    }
 }
 
 fn numbers(request: &Request, faults: &mut Faults) {

@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::error::{Fault, FaultCode};
+use crate::json::in_order;
 use crate::path::Path;
 use walk::{Node, Walk};
 
@@ -58,6 +59,7 @@ pub(super) fn faults(schema: &Value, root: Root) -> Vec<SchemaFault> {
         return vec![invalid(format!("nested deeper than {MAX_DEPTH} levels"))];
     }
 
+    let schema = &*in_order(schema);
     let mut found = Vec::new();
     let root_type = schema.get("type");
     if root == Root::Object && root_type.is_some_and(|name| keyword::is_other_type(name, "object"))

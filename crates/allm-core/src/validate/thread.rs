@@ -42,7 +42,7 @@ pub fn sendable(messages: &Messages) -> Result<(), ValidationError> {
             message::answered_call(message, Place::Entry(MESSAGES, index), &mut faults);
         }
     }
-    order(messages, &mut faults);
+    order(messages, 0, &mut faults);
     faults.finish()
 }
 
@@ -88,15 +88,19 @@ pub fn open_calls(messages: &Messages) -> Vec<OpenCall> {
         .collect()
 }
 
-/// Checks that there are messages, and their order. A tool message that names no call is left to the check of messages.
-pub(super) fn order(messages: &Messages, faults: &mut Faults) {
+/// Checks that there are messages, and their order, of which the first so many were right before others that may have been
+/// different. A tool message that names no call is left to the check of messages.
+pub(super) fn order(messages: &Messages, right: usize, faults: &mut Faults) {
     if messages.is_empty() {
         faults.add(Check::NoMessages, MESSAGES, FaultCode::Empty);
     }
     // Needed only to tell a result in the wrong place from one of no call at all.
     let called = OnceCell::new();
     let mut block = Block::default();
-    for (index, message) in messages.iter().enumerate() {
+    // What comes now may belong to the last block of what was right.
+    let begins = |index: &usize| messages.get(*index).is_some_and(|it| it.role != Role::Tool);
+    let first = (0..right).rev().find(begins).unwrap_or_default();
+    for (index, message) in (first..).zip(messages.iter_from(first)) {
         if message.role != Role::Tool {
             std::mem::replace(&mut block, Block::begin(index, message)).close(faults);
             continue;

@@ -112,7 +112,7 @@ fn c10_text_is_the_text_parts_joined_with_nothing_between() {
 
 #[test]
 fn c11_a_value_becomes_compact_json_text() {
-    let content = Content::json(&json!({"b": [1, 2.5], "a": "ü"})).unwrap();
+    let content = Content::json(&json!({"a": "ü", "b": [1, 2.5]})).unwrap();
     let message = Message::tool_result("c1", content);
     assert_eq!(message.text(), r#"{"a":"ü","b":[1,2.5]}"#);
     assert_eq!(

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use allm_core::{
-    AskUserRequested, AttemptReset, CallFailure, ChatCompleted, ErrorEvent, Event, ExecutionResult,
-    FailureReason, FinishReason, HaltReason, Map, Message, MessageCompleted, MessageStarted, Part,
-    ReasoningDelta, TextCompleted, Thread, ToolCall, ToolExecutionCompleted, ToolExecutionStarted,
-    ToolProgress, Usage, Warning, json,
+    AnswerTo, AskUserRequested, AttemptReset, CallFailure, ChatCompleted, ErrorEvent, Event,
+    ExecutionResult, FailureReason, FinishReason, HaltReason, Map, Message, MessageCompleted,
+    MessageStarted, Part, ReasoningDelta, TextCompleted, Thread, ToolCall, ToolExecutionCompleted,
+    ToolExecutionStarted, ToolProgress, Usage, Warning, json,
 };
 use serde_json::{Value, json};
 
@@ -68,6 +68,7 @@ fn one_of_each() -> Vec<Event> {
             tool_name: "x".into(),
             question: "really?".into(),
             opts: object(json!({"choices": {"yes": [1, null]}})),
+            answer_to: AnswerTo::Tool,
         })),
         halted(1, "a", "plan_submitted", json!({"ok": 1})),
         Event::StepCompleted(Arc::clone(&one)),
@@ -131,8 +132,17 @@ fn c83_every_result_of_a_handler_is_read_back() {
             ExecutionResult::AskUser {
                 question: "q".into(),
                 opts: Map::new(),
+                answer_to: AnswerTo::Model,
             },
             json!({"ask_user": {"question": "q", "opts": {}}}),
+        ),
+        (
+            ExecutionResult::AskUser {
+                question: "q".into(),
+                opts: Map::new(),
+                answer_to: AnswerTo::Tool,
+            },
+            json!({"ask_user": {"question": "q", "opts": {}, "answer_to": "tool"}}),
         ),
         (
             ExecutionResult::Halt {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use allm_core::{
-    AdapterError, AdapterReason, AskUserRequested, ChatResult, Error, Event, Failure, FinishReason,
-    Fold, HaltReason, Map, Message, MessageCompleted, Messages, Mode, Part, RawChunk, RawJson,
-    ReasoningDelta, Response, StepResult, TextCompleted, TextDelta, Thread, ToolCall,
+    AdapterError, AdapterReason, AnswerTo, AskUserRequested, ChatResult, Error, Event, Failure,
+    FinishReason, Fold, HaltReason, Map, Message, MessageCompleted, Messages, Mode, Part, RawChunk,
+    RawJson, ReasoningDelta, Response, StepResult, TextCompleted, TextDelta, Thread, ToolCall,
     ToolCallCompleted, ToolCallDelta, ToolCallStarted, ToolHalt, ToolResultEncoded, Usage,
 };
 use serde_json::Value;
@@ -103,17 +103,23 @@ pub(crate) fn encoded(index: u32, id: &str, content: &str) -> Event {
         index,
         id: id.into(),
         content: content.into(),
+        media: Vec::new(),
         is_error: false,
     })
 }
 
 pub(crate) fn asked(index: u32, id: &str) -> Event {
+    asked_for(index, id, AnswerTo::Model)
+}
+
+pub(crate) fn asked_for(index: u32, id: &str, answer_to: AnswerTo) -> Event {
     Event::AskUserRequested(Box::new(AskUserRequested {
         index,
         tool_call_id: id.into(),
         tool_name: "a".into(),
         question: "really?".into(),
         opts: Map::new(),
+        answer_to,
     }))
 }
 

@@ -4,8 +4,8 @@ use allm_core::run::{
     Budgets, Command, Finalize, Input, RunOptions, RunSetup, ToolOutcome, UnknownTools,
 };
 use allm_core::{
-    AskUserRequested, Event, Message, Origin, ParallelCalls, ProviderTool, RawJson, Response,
-    ResponseFormat, ToolCall, ToolSpec, Usage,
+    AnswerTo, AskUserRequested, Event, Message, Origin, ParallelCalls, ProviderTool, RawJson,
+    Response, ResponseFormat, ToolCall, ToolSpec, Usage,
 };
 
 use super::script::*;
@@ -26,6 +26,7 @@ fn l153_the_event_of_a_question_is_whole() {
         tool_name: "ask".into(),
         question: "really?".into(),
         opts: object(serde_json::json!({"a": [1]})),
+        answer_to: AnswerTo::Model,
     }));
     assert_eq!(asked, Some(&expected));
     let count = |tag| ran.tags().iter().filter(|found| **found == tag).count();

@@ -1,12 +1,13 @@
 //! Every input sequence of the machine up to a size, with the invariants checked in every state.
 //!
 //! Up to three calls a turn, of auto, manual and unknown tools in every arrangement; every outcome of every call in
-//! every order; three turns; a stop of each kind at every point; answers that are cut, broken, refused or stopped.
+//! every order, calls that asked a person and go on among them; three turns; a stop of each kind at every point; answers that are cut, broken, refused or stopped.
 //! States that differ only in the closed history are merged: what the machine does next does not depend on it, which the
 //! walk checks wherever two meet.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 use std::time::Duration;
 
 use allm_core::run::{
@@ -20,7 +21,9 @@ use allm_core::{
 use serde_json::{Value, json};
 
 use super::check;
-use super::script::{asks, fails, fails_and_halts, failure, halts, ok, refusal, tools};
+use super::script::{
+    asks, asks_to_go_on, fails, fails_and_halts, failure, halts, ok, refusal, tools,
+};
 
 const TOOLS: [&str; 3] = ["a", "m", "u"];
 
@@ -105,6 +108,7 @@ fn outcomes() -> Vec<ToolOutcome> {
         fails(),
         fails_and_halts(None),
         asks("q"),
+        asks_to_go_on("q"),
         halts("custom", json!(1)),
     ]
 }
@@ -145,12 +149,21 @@ fn inputs(run: &Run) -> Vec<Input> {
                 FinishReason::ToolCalls,
             )));
         }
-        Command::RunTools(calls) => inputs.extend(done(&calls, &outcomes())),
+        Command::RunTools(calls) => {
+            inputs.extend(done(&calls, &outcomes()));
+            inputs.extend(from_outside(run));
+        }
         Command::StopTools(calls) => {
             let stopped = ToolOutcome::failed(failure(FailureReason::HandlerExit));
             inputs.extend(done(
                 &calls,
-                &[ok("done"), asks("q"), stopped, ToolOutcome::NotStarted],
+                &[
+                    ok("done"),
+                    asks("q"),
+                    asks_to_go_on("q"),
+                    stopped,
+                    ToolOutcome::NotStarted,
+                ],
             ));
         }
         Command::AskHaltWhen(_) => {
@@ -159,6 +172,27 @@ fn inputs(run: &Run) -> Vec<Input> {
         _ => {}
     }
     inputs
+}
+
+/// A call that asked a person goes on, or is closed, while others run.
+fn from_outside(run: &Run) -> Vec<Input> {
+    let response = run.open_response().expect("an open turn");
+    let is_asking = |index: u32| response.tool_calls()[index as usize].name == "a";
+    let calls = run.open_calls().into_iter();
+    let asking = calls.filter(|call| call.manual && is_asking(call.index));
+    asking
+        .flat_map(|call| {
+            let message = Message::tool_error(call.id.clone(), "too late");
+            [
+                Input::CallReady { index: call.index },
+                Input::CallClosed {
+                    index: call.index,
+                    message: Arc::new(message),
+                    tail: Vec::new(),
+                },
+            ]
+        })
+        .collect()
 }
 
 /// Inputs that no state may take: whatever this state does not wait for.

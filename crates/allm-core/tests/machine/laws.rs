@@ -79,6 +79,7 @@ fn an_outcome() -> impl Strategy<Value = ToolOutcome> {
         3 => Just(fails()),
         1 => Just(fails_and_halts(Some("panic"))),
         1 => Just(asks_with("q", json!({"a": 1}))),
+        1 => Just(asks_to_go_on("q")),
         1 => Just(halts("custom", json!({"v": [1]}))),
     ]
 }

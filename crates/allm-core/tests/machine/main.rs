@@ -16,6 +16,7 @@ mod check;
 mod details;
 mod explore;
 mod finalize;
+mod going_on;
 mod halts;
 mod ids;
 mod laws;

@@ -101,7 +101,7 @@ pub(crate) fn ok(value: impl Into<Value>) -> ToolOutcome {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     };
-    ToolOutcome::Replied { value, content }
+    ToolOutcome::replied(value, content)
 }
 
 pub(crate) fn failure(reason: FailureReason) -> CallFailure {
@@ -132,6 +132,14 @@ pub(crate) fn asks_with(question: &str, opts: Value) -> ToolOutcome {
     ToolOutcome::Asked {
         question: question.into(),
         opts: object(opts),
+    }
+}
+
+pub(crate) fn asks_to_go_on(question: &str) -> ToolOutcome {
+    ToolOutcome::AskedToGoOn {
+        question: question.into(),
+        opts: object(json!({"a": 1})),
+        state: Some(json!({"step": 1})),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use allm_core::run::RunEnd;
-use allm_core::session::{Applied, CallState, Session, WaitKind, read};
-use allm_core::{Entry, HaltReason, Map, Role, ToolCallId, json, validate};
+use allm_core::session::{Applied, CallState, OpenWait, Session, Wait, read};
+use allm_core::{AnswerTo, Entry, HaltReason, Map, Role, ToolCallId, json, validate};
 
 use super::sim::Sim;
 
@@ -77,11 +77,19 @@ fn thread_is_that_of_the_result(session: &Session, end: &RunEnd) {
         assert_eq!(thread, beginning);
         return;
     }
-    if session.question().is_some() && result.halted_reason != HaltReason::AskUser {
+    let for_model = |wait: &OpenWait| asks_for_model(&wait.wait);
+    if session.question().as_ref().is_some_and(for_model)
+        && result.halted_reason != HaltReason::AskUser
+    {
         let question = thread.messages.pop().expect("the question");
         assert_eq!(question.metadata.get("ask_user"), Some(&true.into()));
     }
     assert_eq!(thread, result.thread);
+}
+
+/// What is asked for a tool to go on is no part of the conversation.
+fn asks_for_model(wait: &Wait) -> bool {
+    matches!(wait, Wait::Question(question) if question.answer_to() == AnswerTo::Model)
 }
 
 /// S10, S13: every call of a closed turn has exactly one tool message; a thread without an open turn can be sent.
@@ -94,9 +102,7 @@ fn thread_is_sendable(session: &Session) {
         None => Vec::new(),
         Some(turn) => {
             let is_open = |call: &&allm_core::session::TurnCall| {
-                let asks = call
-                    .wait()
-                    .is_some_and(|wait| wait.kind() == WaitKind::Question);
+                let asks = call.wait().is_some_and(asks_for_model);
                 call.outcome().is_none() && !asks
             };
             let open = turn.calls.iter().filter(is_open);
@@ -141,7 +147,7 @@ fn calls_have_their_messages(session: &Session) {
     for call in &turn.calls {
         match &call.state {
             CallState::Closed(_) => expected.push(call.call.id.clone()),
-            CallState::Waiting(wait) if wait.kind() == WaitKind::Question => {
+            CallState::Waiting(wait) if asks_for_model(wait) => {
                 expected.push(call.call.id.clone());
             }
             _ => {}

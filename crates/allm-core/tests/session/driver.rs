@@ -205,8 +205,9 @@ impl Sim {
         let call = self.call(key);
         let name = call.call.original_name().to_owned();
         let attempts = call.attempts;
+        let outcome = outcome_of(&name, call.answer());
         self.ran.push((name.clone(), call.arguments()));
-        self.outcome(key, attempts, outcome_of(&name));
+        self.outcome(key, attempts, outcome);
     }
 
     pub(crate) fn intend(&mut self, key: CallKey) {

@@ -344,6 +344,7 @@ fn s57_an_entry_of_a_newer_library_stops_the_reading() {
         (error.reason, error.version),
         (SessionReason::UnsupportedVersion, Some(Version(6)))
     );
+    assert_eq!((error.found, error.supported), (Some(2), Some(1)));
     let all = rewritten(&sim, 5, |value| {
         value["data"]["body"]["surprise"] = json!(1)
     });

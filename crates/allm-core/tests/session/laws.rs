@@ -86,8 +86,23 @@ fn an_op() -> impl Strategy<Value = Op> {
 
 fn an_answer() -> impl Strategy<Value = Answer> {
     let names = vec![
-        "a", "a", "x", "x", "manual", "gate", "gate", "ask", "ask_b", "halt", "fail", "boom",
-        "unknown", "",
+        "a",
+        "a",
+        "x",
+        "x",
+        "manual",
+        "gate",
+        "gate",
+        "ask",
+        "ask_b",
+        "wonder",
+        "xwonder_twice",
+        "gwonder",
+        "halt",
+        "fail",
+        "boom",
+        "unknown",
+        "",
     ];
     let calls = prop::collection::vec(prop::sample::select(names), 1..5);
     let finish = prop::sample::select(vec![

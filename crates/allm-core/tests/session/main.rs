@@ -12,6 +12,7 @@ mod approvals;
 mod check;
 mod delivery;
 mod driver;
+mod going_on;
 mod journal;
 mod keys;
 mod laws;

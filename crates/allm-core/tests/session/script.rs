@@ -1,7 +1,8 @@
 //! What models and tools do in these tests, said in a few words.
 //!
 //! A tool is what its name says: `m…` is manual, `g…` is gated by a person, `u…` does not exist, `x…` is at most once
-//! (an intent is written first); `ask…` asks, `halt…` ends the run, `fail…` reports an error, `boom…` fails under a
+//! (an intent is written first); `ask…` asks, one with `wonder` in its name asks and goes on with the answer (with
+//! `wonder_twice`, after a second question), `halt…` ends the run, `fail…` reports an error, `boom…` fails under a
 //! policy that halts. Any other gives "done".
 
 use allm_core::run::{PolicyDecision, ToolOutcome};
@@ -84,9 +85,11 @@ pub(crate) fn tool(name: &str) -> Tool {
     Tool::new(name, "", json!({"type": "object"})).effect(effect_of(name))
 }
 
-/// What a tool does, by its name.
-pub(crate) fn outcome_of(name: &str) -> ToolOutcome {
-    if name.starts_with("ask") {
+/// What a tool does, by its name and by what a person has answered it.
+pub(crate) fn outcome_of(name: &str, answer: Option<&allm_core::Answer>) -> ToolOutcome {
+    if name.contains("wonder") {
+        wonders(name, answer)
+    } else if name.starts_with("ask") {
         asks(&format!("What about {name}?"))
     } else if name.starts_with("halt") {
         ToolOutcome::Halted {
@@ -105,6 +108,26 @@ pub(crate) fn outcome_of(name: &str) -> ToolOutcome {
         }
     } else {
         ToolOutcome::replied("done", "done")
+    }
+}
+
+fn wonders(name: &str, answer: Option<&allm_core::Answer>) -> ToolOutcome {
+    let asked = answer.map_or(0, |answer| {
+        let state = answer.state.as_ref().expect("its own state");
+        assert_eq!(state["tool"], name, "it is its own");
+        state["asked"].as_u64().unwrap()
+    });
+    let wanted = 1 + u64::from(name.contains("twice"));
+    match answer {
+        Some(answer) if asked == wanted => {
+            let content = format!("done with {}", answer.text());
+            ToolOutcome::replied(content.as_str(), content.as_str())
+        }
+        _ => ToolOutcome::AskedToGoOn {
+            question: format!("What about {name}, {asked}?"),
+            opts: map(json!({"schema": {"type": "string"}})),
+            state: Some(json!({"tool": name, "asked": asked + 1})),
+        },
     }
 }
 

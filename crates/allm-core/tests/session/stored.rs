@@ -170,6 +170,7 @@ fn s58_a_newer_document_is_not_read() {
     newer["data"] = json!({"whatever": true});
     let error = read_value(&newer).unwrap_err();
     assert_eq!(error.reason, SessionReason::UnsupportedVersion);
+    assert_eq!((error.found, error.supported), (Some(2), Some(1)));
     assert!(
         error.message.contains("found version 2, supported is 1"),
         "{error}"

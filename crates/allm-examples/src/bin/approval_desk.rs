@@ -1,8 +1,8 @@
 //! A conversation that stops for a person's agreement, and remembers what it waits for.
 //!
 //! The model wants to send two refunds. Nothing is sent before a person has looked at each: `y` sends it, `n` and a
-//! reason does not, an amount sends that much instead. Leave with `q` or kill the program, and start it again: it asks
-//! for what is still open.
+//! reason does not, an amount sends that much instead. Whatever else is typed is asked again. Leave with `q` or kill the
+//! program, and start it again: it asks for what is still open.
 //!
 //! ```sh
 //! cargo run -q -p allm-examples --bin approval_desk            # in a folder of its own
@@ -14,7 +14,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use allm::{ApprovalRule, Effect, Engine, Map, Script, Sessions, Tool, ToolContext};
+use allm::{ApprovalRule, Effect, Engine, Map, Script, SessionReason, Sessions, Tool, ToolContext};
 use allm_examples::{Said, folder, model};
 use allm_store::SqliteStore;
 use serde_json::{Value, json};
@@ -72,23 +72,35 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut lines = BufReader::new(stdin()).lines();
     for approval in session.approvals() {
-        println!(
-            "{} wants {}. Agree? [y / n reason / euros / q]",
-            approval.tool,
-            Value::Object(approval.arguments.clone())
-        );
-        let Some(answer) = next(&mut lines).await? else {
-            println!("Not decided. Start again to go on.");
-            return Ok(());
-        };
-        match answer.split_once(' ').unwrap_or((&answer, "")) {
-            ("y", _) => session.approve(&approval).await?,
-            ("n", reason) => session.deny(&approval, reason).await?,
-            (euros, _) => {
-                let mut arguments: Map = approval.arguments.clone();
-                let euros: f64 = euros.parse().unwrap_or(0.0);
-                arguments.insert("euros".to_owned(), json!(euros));
-                session.approve_with(&engine, &approval, arguments).await?;
+        loop {
+            println!(
+                "{} wants {}. Agree? [y / n reason / euros / q]",
+                approval.tool,
+                Value::Object(approval.arguments.clone())
+            );
+            let Some(answer) = next(&mut lines).await? else {
+                println!("Not decided. Start again to go on.");
+                return Ok(());
+            };
+            let decided = match answer.split_once(' ').unwrap_or((&answer, "")) {
+                ("y", _) => session.approve(&approval).await,
+                ("n", reason) => session.deny(&approval, reason).await,
+                (euros, _) => {
+                    let mut arguments: Map = approval.arguments.clone();
+                    // What is no number does not fit the schema, as an amount of 0 does not.
+                    let euros = euros
+                        .parse()
+                        .map_or(json!(euros), |euros: f64| json!(euros));
+                    arguments.insert("euros".to_owned(), euros);
+                    session.approve_with(&engine, &approval, arguments).await
+                }
+            };
+            match decided {
+                Ok(()) => break,
+                Err(error) if error.reason == SessionReason::InvalidArguments => {
+                    println!("That does not fit: {error}.");
+                }
+                Err(error) => return Err(error.into()),
             }
         }
         println!("The session is {}.", session.status());

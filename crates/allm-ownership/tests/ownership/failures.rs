@@ -11,12 +11,13 @@ use allm::{
 
 use crate::support::faults::Faults;
 use crate::support::journal::Journal;
-use crate::support::stores::{Store, memory, sessions};
+use crate::support::stores::{Ground, Store, memory, paused, sessions};
 use crate::support::world::{ALL, World, model};
 use crate::support::wrapped::{Fate, Wrapped};
 
 /// A session of a machine whose store fails so.
 struct Case {
+    id: String,
     store: Store,
     world: World,
     fake: Fake,
@@ -27,7 +28,10 @@ struct Case {
 }
 
 async fn case(faults: Faults, retry_for: Duration) -> Case {
-    let ground = memory();
+    case_in(&memory(), "s", faults, retry_for).await
+}
+
+async fn case_in(ground: &Ground, id: &str, faults: Faults, retry_for: Duration) -> Case {
     let store = Arc::clone(ground.machine(0));
     let world = World::default();
     let fake = model(&ALL);
@@ -38,8 +42,9 @@ async fn case(faults: Faults, retry_for: Duration) -> Case {
         Wrapped::around(&store, "a", &Arc::new(faults.clone())),
         options,
     );
-    let session = machine.create("s").await.expect("created");
+    let session = machine.create(id).await.expect("created");
     Case {
+        id: id.to_owned(),
         store,
         world,
         fake,
@@ -54,7 +59,7 @@ async fn case(faults: Faults, retry_for: Duration) -> Case {
 async fn undisturbed() -> (usize, Vec<&'static str>) {
     let mut case = case(Faults::none(), Duration::ZERO).await;
     case.session.reply(&case.engine, "Go").await.expect("done");
-    let kinds = Journal::read(&case.store, "s").await.kinds();
+    let kinds = Journal::read(&case.store, &case.id).await.kinds();
     (case.faults.appends(), kinds)
 }
 
@@ -64,7 +69,7 @@ fn store_reason(error: &SessionError) -> Option<StoreReason> {
 
 /// Nothing was begun without its intent, and the model was asked only about what is stored.
 async fn assert_nothing_ahead(case: &Case) {
-    let journal = Journal::read(&case.store, "s").await;
+    let journal = Journal::read(&case.store, &case.id).await;
     let intended = |tool: &str| {
         let of_tool = |body: &&EntryBody| matches!(body, EntryBody::ToolIntent(intent) if intent.tool == tool);
         journal.bodies().filter(of_tool).count()
@@ -81,7 +86,7 @@ async fn assert_nothing_ahead(case: &Case) {
 
 /// The run has ended as it should, whatever came between.
 async fn assert_ended(case: &Case, place: &str) {
-    let journal = Journal::read(&case.store, "s").await;
+    let journal = Journal::read(&case.store, &case.id).await;
     journal.assert_one_outcome_each();
     assert_eq!(
         journal.session.status(),
@@ -112,7 +117,7 @@ async fn s163_full_at_every_append_then_saved_or_resumed() {
             assert_eq!(error.reason, SessionReason::Store, "{place}");
             assert_eq!(store_reason(&error), Some(StoreReason::Full), "{place}");
             assert!(!error.unsaved.is_empty(), "{place}");
-            let stored = Journal::read(&case.store, "s").await;
+            let stored = Journal::read(&case.store, &case.id).await;
             assert_eq!(*case.session, stored.session, "{place}");
             assert_nothing_ahead(&case).await;
             case.faults.heal();
@@ -134,19 +139,27 @@ async fn s163_full_at_every_append_then_saved_or_resumed() {
 #[tokio::test(start_paused = true)]
 async fn s165_cut_between_commit_and_reply_at_every_append() {
     let (appends, kinds) = undisturbed().await;
-    for at in 0..appends {
-        let lost = Fate::Lost(StoreReason::Unavailable);
-        let mut case = case(Faults::once(at, lost), Duration::from_secs(30)).await;
-        case.session.reply(&case.engine, "Go").await.expect("done");
-        let journal = Journal::read(&case.store, "s").await;
-        let (mut found, mut wanted) = (journal.kinds(), kinds.clone());
-        // Calls end in any order.
-        found.sort_unstable();
-        wanted.sort_unstable();
-        assert_eq!(found, wanted, "append {at}");
-        assert_ended(&case, &format!("append {at}")).await;
-        for tool in ALL {
-            assert_eq!(case.world.entered(tool), 1, "append {at}");
+    for ground in paused() {
+        for at in 0..appends {
+            let lost = Fate::Lost(StoreReason::Unavailable);
+            let mut case = case_in(
+                &ground,
+                &format!("s{at}"),
+                Faults::once(at, lost),
+                Duration::from_secs(30),
+            )
+            .await;
+            case.session.reply(&case.engine, "Go").await.expect("done");
+            let journal = Journal::read(&case.store, &case.id).await;
+            let (mut found, mut wanted) = (journal.kinds(), kinds.clone());
+            // Calls end in any order.
+            found.sort_unstable();
+            wanted.sort_unstable();
+            assert_eq!(found, wanted, "append {at}");
+            assert_ended(&case, &format!("{} append {at}", ground.name)).await;
+            for tool in ALL {
+                assert_eq!(case.world.entered(tool), 1, "append {at}");
+            }
         }
     }
 }
@@ -158,7 +171,7 @@ async fn s165_a_message_whose_reply_was_lost_is_there_once() {
     let mut case = case(Faults::once(0, lost), Duration::from_secs(30)).await;
     let sent = case.session.send("Hi", allm::session::Delivery::NextTurn);
     sent.await.expect("sent");
-    let journal = Journal::read(&case.store, "s").await;
+    let journal = Journal::read(&case.store, &case.id).await;
     assert_eq!(journal.kinds(), ["created", "user_message"]);
 }
 
@@ -189,8 +202,6 @@ async fn s165_a_lease_whose_reply_was_lost_is_not_in_the_way() {
     let engine = World::default().engine("a", None, &model(&[]));
     let engine = engine.build().expect("an engine");
     let mut session = machine.create("s").await.expect("created");
-    let error = session.reply(&engine, "Go").await.unwrap_err();
-    assert_eq!(store_reason(&error), Some(StoreReason::Unavailable));
     session
         .reply(&engine, "Go")
         .await
@@ -208,7 +219,7 @@ async fn s164_gone_for_less_than_thirty_seconds_at_every_append() {
             let mut case = case(faults, Duration::from_secs(30)).await;
             case.session.reply(&case.engine, "Go").await.expect(&place);
             assert!(case.faults.has_begun(), "{place}");
-            let journal = Journal::read(&case.store, "s").await;
+            let journal = Journal::read(&case.store, &case.id).await;
             assert_eq!(journal.entries.len(), kinds.len(), "{place}");
             assert_ended(&case, &place).await;
             for tool in ALL {
@@ -230,7 +241,7 @@ async fn s164_gone_for_longer_keeps_what_the_tools_gave() {
         assert_eq!(error.reason, SessionReason::Store, "{place}");
         assert_eq!(store_reason(&error), Some(StoreReason::Unavailable));
         assert_nothing_ahead(&case).await;
-        let stored = Journal::read(&case.store, "s").await;
+        let stored = Journal::read(&case.store, &case.id).await;
         let outcomes = stored.count("tool_outcome")
             + error
                 .unsaved
@@ -255,30 +266,38 @@ async fn s164_gone_for_longer_keeps_what_the_tools_gave() {
 #[tokio::test(start_paused = true)]
 async fn s166_saved_after_another_took_over() {
     let (appends, _) = undisturbed().await;
-    for at in 0..appends {
-        let place = format!("append {at}");
-        let full = Fate::Refused(StoreReason::Full);
-        let mut case = case(Faults::from(at, full), Duration::ZERO).await;
-        let error = case.session.reply(&case.engine, "Go").await.unwrap_err();
-        let late = error
-            .unsaved
-            .iter()
-            .filter(|body| body.kind() == "tool_outcome")
-            .count();
-        let other = sessions(&case.store);
-        let mut taken_over = other.open("s").await.expect("opened");
-        if at == 0 {
-            taken_over.reply(&case.engine, "Go").await.expect(&place);
-        } else {
-            taken_over.resume(&case.engine).await.expect(&place);
+    for ground in paused() {
+        for at in 0..appends {
+            let place = format!("{} append {at}", ground.name);
+            let full = Fate::Refused(StoreReason::Full);
+            let mut case = case_in(
+                &ground,
+                &format!("s{at}"),
+                Faults::from(at, full),
+                Duration::ZERO,
+            )
+            .await;
+            let error = case.session.reply(&case.engine, "Go").await.unwrap_err();
+            let late = error
+                .unsaved
+                .iter()
+                .filter(|body| body.kind() == "tool_outcome")
+                .count();
+            let other = sessions(&case.store);
+            let mut taken_over = other.open(case.id.as_str()).await.expect("opened");
+            if at == 0 {
+                taken_over.reply(&case.engine, "Go").await.expect(&place);
+            } else {
+                taken_over.resume(&case.engine).await.expect(&place);
+            }
+            case.faults.heal();
+            let error = case.session.save(error.unsaved).await.unwrap_err();
+            assert_eq!(error.reason, SessionReason::LostOwnership, "{place}");
+            let journal = Journal::read(&case.store, &case.id).await;
+            assert_eq!(journal.count("late_outcome"), late, "{place}");
+            assert_ended(&case, &place).await;
+            assert!(!case.machine.writer().as_str().is_empty());
         }
-        case.faults.heal();
-        let error = case.session.save(error.unsaved).await.unwrap_err();
-        assert_eq!(error.reason, SessionReason::LostOwnership, "{place}");
-        let journal = Journal::read(&case.store, "s").await;
-        assert_eq!(journal.count("late_outcome"), late, "{place}");
-        assert_ended(&case, &place).await;
-        assert!(!case.machine.writer().as_str().is_empty());
     }
 }
 
@@ -305,18 +324,26 @@ async fn s165_what_is_there_already_is_not_saved_twice() {
 #[tokio::test(start_paused = true)]
 async fn s46_a_failing_store_completes_nothing() {
     let (appends, _) = undisturbed().await;
-    for at in 0..appends {
-        let gone = Fate::Refused(StoreReason::Unavailable);
-        let mut case = case(Faults::from(at, gone), Duration::ZERO).await;
-        let mut stream = case.session.reply(&case.engine, "Go").stream();
-        let mut last = None;
-        while let Some(event) = stream.next().await {
-            assert!(!matches!(event, Event::ChatCompleted(_)), "append {at}");
-            last = Some(event);
+    for ground in paused() {
+        for at in 0..appends {
+            let gone = Fate::Refused(StoreReason::Unavailable);
+            let mut case = case_in(
+                &ground,
+                &format!("s{at}"),
+                Faults::from(at, gone),
+                Duration::ZERO,
+            )
+            .await;
+            let mut stream = case.session.reply(&case.engine, "Go").stream();
+            let mut last = None;
+            while let Some(event) = stream.next().await {
+                assert!(!matches!(event, Event::ChatCompleted(_)), "append {at}");
+                last = Some(event);
+            }
+            assert!(matches!(last, Some(Event::Error(_))), "{last:?}");
+            let error = stream.finish().await.unwrap_err();
+            assert_eq!(error.reason, SessionReason::Store);
         }
-        assert!(matches!(last, Some(Event::Error(_))), "{last:?}");
-        let error = stream.finish().await.unwrap_err();
-        assert_eq!(error.reason, SessionReason::Store);
     }
 }
 

@@ -1,4 +1,4 @@
-//! N: a disk that is full at one append and at all that follow, under a real file of SQLite.
+//! N: a disk that is full at one append and at all that follow, under a real file of SQLite and a real PostgreSQL.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -11,7 +11,8 @@ use allm::{
     BoxFuture, DurableSession, Engine, Fake, Script, SessionReason, SessionStatus, Sessions,
     SessionsOptions, StoreReason,
 };
-use allm_store::SqliteStore;
+use allm_postgres_test::Server;
+use allm_store::{PostgresStore, SqliteStore};
 use serde_json::json;
 
 use crate::support::journal::Journal;
@@ -28,46 +29,98 @@ enum Disk {
     Limited(PathBuf),
     /// A file system that has no room left.
     Small(PathBuf),
+    /// A database of a server that has tables on such a file system.
+    Served {
+        server: Arc<Server>,
+        url: String,
+        folder: PathBuf,
+    },
+}
+
+/// Fills a file system to the last byte.
+fn fill(folder: &Path) {
+    let mut ballast = File::create(folder.join("ballast")).expect("a file");
+    for size in [1 << 16, 1 << 12, 1] {
+        while ballast.write_all(&vec![1; size]).is_ok() {}
+    }
 }
 
 impl Disk {
-    fn file(&self) -> PathBuf {
-        let (Self::Limited(folder) | Self::Small(folder)) = self;
+    fn file(folder: &Path) -> PathBuf {
         folder.join("sessions.db")
     }
 
-    async fn store(&self) -> SqliteStore {
+    async fn store(&self) -> Store {
         let options = SqliteStore::options();
-        let options = match self {
-            Self::Limited(_) => options.max_pages(500),
-            Self::Small(_) => options,
+        let (options, folder) = match self {
+            Self::Limited(folder) => (options.max_pages(500), folder),
+            Self::Small(folder) => (options, folder),
+            Self::Served { url, .. } => {
+                return Arc::new(PostgresStore::connect(url).await.expect("a database"));
+            }
         };
-        options.open(self.file()).await.expect("a file")
+        Arc::new(options.open(Self::file(folder)).await.expect("a file"))
     }
 
     async fn fill(&self) {
         match self {
             // Whether an entry needs a new page is chance. With this, each needs more than there may be.
-            Self::Limited(_) => {
+            Self::Limited(folder) => {
                 let sql = "CREATE TABLE ballast (content BLOB);
                     CREATE TRIGGER full BEFORE INSERT ON entries
                     BEGIN INSERT INTO ballast VALUES (zeroblob(4000000)); END";
-                execute(&self.file(), sql).await;
+                execute(&Self::file(folder), sql).await;
             }
-            Self::Small(folder) => {
-                let mut ballast = File::create(folder.join("ballast")).expect("a file");
-                for size in [1 << 16, 1 << 12, 1] {
-                    while ballast.write_all(&vec![1; size]).is_ok() {}
-                }
+            Self::Small(folder) => fill(folder),
+            // Here, too, each entry needs a page more: one on the disk that is full.
+            Self::Served {
+                server,
+                url,
+                folder,
+            } => {
+                let sql = "CREATE TABLE ballast (content bytea) TABLESPACE small;
+                    ALTER TABLE ballast ALTER content SET STORAGE PLAIN;
+                    CREATE FUNCTION ballast() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                        INSERT INTO public.ballast SELECT decode(repeat('00', 8000), 'hex')
+                            FROM generate_series(1, 20);
+                        RETURN new; END $$;
+                    CREATE TRIGGER ballast BEFORE INSERT ON allm.entries
+                        FOR EACH ROW EXECUTE FUNCTION ballast()";
+                server.psql(url, sql);
+                fill(folder);
             }
         }
     }
 
     async fn empty(&self) {
+        let ballast =
+            |folder: &Path| std::fs::remove_file(folder.join("ballast")).expect("removed");
         match self {
-            Self::Limited(_) => execute(&self.file(), "DROP TRIGGER full").await,
-            Self::Small(folder) => {
-                std::fs::remove_file(folder.join("ballast")).expect("removed");
+            Self::Limited(folder) => execute(&Self::file(folder), "DROP TRIGGER full").await,
+            Self::Small(folder) => ballast(folder),
+            Self::Served {
+                server,
+                url,
+                folder,
+            } => {
+                server.psql(url, "DROP TRIGGER ballast ON allm.entries");
+                ballast(folder);
+            }
+        }
+    }
+
+    /// Takes away what nobody needs any more.
+    fn remove(&self) {
+        match self {
+            Self::Limited(folder) | Self::Small(folder) => {
+                let _ = std::fs::remove_dir_all(folder);
+            }
+            Self::Served { server, url, .. } => {
+                let name = url.rsplit('/').next().expect("a name");
+                server.psql(
+                    "postgres",
+                    &format!("DROP DATABASE \"{name}\" WITH (FORCE)"),
+                );
             }
         }
     }
@@ -163,7 +216,7 @@ struct Case {
 }
 
 async fn case(disk: &Disk, id: &str, way: Way, at: usize) -> Case {
-    let store: Store = Arc::new(disk.store().await);
+    let store = disk.store().await;
     let world = World::default();
     let fake = match way {
         Way::OneByOne => one_by_one(&ALL),
@@ -279,7 +332,7 @@ async fn full_at_every_append(disk: impl Fn(&str) -> Disk) {
                 let disk = disk(&format!("{way:?}-{after:?}-{at}"));
                 let case = case(&disk, "s", way, at).await;
                 let was_full = case.run("s", way, after, &place).await;
-                let _ = std::fs::remove_dir_all(disk.file().parent().expect("a folder"));
+                disk.remove();
                 if !was_full {
                     break;
                 }
@@ -306,43 +359,92 @@ async fn s163_a_file_that_may_not_grow_at_every_append() {
     let _ = std::fs::remove_dir_all(parent);
 }
 
-/// S163: the disk has no room, not for a byte. A file system of its own, which goes with the program that sees it.
-#[test]
-fn s163_a_disk_that_is_full_at_every_append() {
-    // Root can do the first, most others the second.
-    let ways: [&[&str]; 2] = [&["--mount"], &["--mount", "--user", "--map-root-user"]];
-    let allowed = ways.into_iter().find(|way| {
+/// Runs a test of this program where a folder is a file system of its own, which goes with the program that sees it.
+fn on_a_disk_of_its_own(test: &str, ways: &[&[&str]]) {
+    let allowed = ways.iter().find(|way| {
         let mount = "mount -t tmpfs -o size=1m tmpfs /mnt";
         let tried = std::process::Command::new("unshare")
-            .args(*way)
+            .args(**way)
             .args(["--", "sh", "-c", mount])
             .output();
         tried.is_ok_and(|out| out.status.success())
     });
     let Some(way) = allowed else {
+        let is_required = std::env::var_os("ALLM_MOUNT").is_some_and(|word| word == "required");
+        assert!(!is_required, "no file system can be mounted here");
         eprintln!("SKIPPED: no file system can be mounted here, so no disk can be filled");
         return;
     };
     let parent = folder();
     let mut command = vec!["unshare"];
-    command.extend(way);
+    command.extend(*way);
     command.push("--");
     let task = parent.to_str().expect("a path");
-    let out = programs::run(&command, "full::on_a_small_disk", task, &[]);
+    let out = programs::run(&command, test, task, &[]);
     let _ = std::fs::remove_dir_all(parent);
     assert!(out.status.success(), "{}", programs::said(&out));
+}
+
+/// What root can do, and what most others can.
+const AS_ROOT: &[&str] = &["--mount"];
+const AS_ANYONE: &[&str] = &["--mount", "--user", "--map-root-user"];
+
+fn mounted() -> Option<PathBuf> {
+    let parent = programs::task()?;
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=4m", "tmpfs", &parent])
+        .status();
+    assert!(mounted.expect("mount is there").success());
+    Some(PathBuf::from(parent))
+}
+
+/// S163: the disk has no room, not for a byte.
+#[test]
+fn s163_a_disk_that_is_full_at_every_append() {
+    on_a_disk_of_its_own("full::on_a_small_disk", &[AS_ROOT, AS_ANYONE]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "another test starts it"]
 async fn on_a_small_disk() {
-    let Some(parent) = programs::task() else {
+    let Some(parent) = mounted() else {
         return;
     };
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=4m", "tmpfs", &parent])
+    full_at_every_append(|name| Disk::Small(folder_in(&parent, name))).await;
+    programs::done();
+}
+
+/// S163: the disk of a server has no room. PostgreSQL does not run as anybody who only seems to be root.
+#[test]
+fn s163_a_server_whose_disk_is_full_at_every_append() {
+    if Server::shared().is_some() {
+        on_a_disk_of_its_own("full::on_a_server_with_a_small_disk", &[AS_ROOT]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "another test starts it"]
+async fn on_a_server_with_a_small_disk() {
+    let Some(parent) = mounted() else {
+        return;
+    };
+    let server = Arc::new(Server::private().expect("a server"));
+    // Where the server has tables it must be the owner.
+    let tables = folder_in(&parent, "tables");
+    let data = server.psql("postgres", "SHOW data_directory");
+    let owned = std::process::Command::new("chown")
+        .arg(format!("--reference={data}"))
+        .args([&parent, &tables])
         .status();
-    assert!(mounted.expect("mount is there").success());
-    full_at_every_append(|name| Disk::Small(folder_in(Path::new(&parent), name))).await;
+    assert!(owned.expect("chown is there").success());
+    let tables = tables.to_str().expect("a path");
+    let sql = format!("CREATE TABLESPACE small LOCATION '{tables}'");
+    server.psql("postgres", &sql);
+    full_at_every_append(|_| Disk::Served {
+        url: server.database(),
+        server: Arc::clone(&server),
+        folder: parent.clone(),
+    })
+    .await;
     programs::done();
 }

@@ -48,7 +48,7 @@ async fn drives(
 }
 
 /// A session whose driver died when all handlers had been entered and none had come back.
-async fn orphan(store: &Store, world: &World, tools: &[&str]) {
+pub(crate) async fn orphan(store: &Store, world: &World, tools: &[&str]) {
     let gates = Gates::default();
     let machine = sessions(store);
     let engine = world.engine("dead", Some(&gates), &model(tools));
@@ -136,6 +136,8 @@ async fn judge(
             assert!(right, "{who} got {reason}: {place}");
         }
     }
+    let winners = ends.iter().filter(|(_, end)| end.is_ok()).count();
+    assert!(winners <= 1, "{ends:?}: {place}");
     let journal = Journal::read(store, "s").await;
     journal.assert_one_outcome_each();
     if journal.session.version().0 == 1 {
@@ -158,6 +160,7 @@ async fn judge(
     );
     let runs = journal.count("run_started");
     assert_eq!(runs, journal.count("user_message"), "{place}");
+    world.assert_each_call(place);
     if runs == 1 {
         world.assert_counts(meeting.tools, place);
     }

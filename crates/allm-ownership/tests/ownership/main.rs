@@ -12,17 +12,25 @@
 )]
 
 mod clocks;
+mod damaged;
 mod databases;
 mod deletion;
 mod failures;
 mod full;
+mod golden;
 mod inputs;
 mod interleavings;
+mod late_cancel;
+mod leaving;
 mod machine_clock;
+mod mended;
+mod outages;
 mod owners;
 mod reading;
+mod recovering;
 mod retention;
 mod secrets;
+mod slow_intent;
 mod stopping;
 mod support;
 mod tampered;

@@ -8,12 +8,13 @@ use allm::{
     ApprovalRule, DeleteIf, DurableSession, Engine, Fake, HaltReason, OnUnknownOutcome, Script,
     SessionId, SessionReason, SessionStatus, Takeover, Tool, ToolContext, ToolReply, WriterId,
 };
+use allm_store::Clock;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::support::gates::Gates;
 use crate::support::journal::{Journal, texts};
-use crate::support::stores::{Ground, all, sessions};
+use crate::support::stores::{Ground, all, clocked, sessions};
 use crate::support::world::{IDEMPOTENT, ONCE, PURE, World, model};
 
 /// Long enough for any machine, and short enough for a test that fails.
@@ -350,50 +351,51 @@ async fn s132_the_driver_of_a_session_that_was_made_anew() {
 /// S125, S127
 #[tokio::test(start_paused = true)]
 async fn s125_s127_a_driver_that_was_overtaken() {
-    use allm_store::{Clock, MemoryStore};
     for ask_person in [false, true] {
         let clock = Clock::manual(allm::Timestamp::from_millis(1_000_000).unwrap());
-        let store: crate::support::stores::Store = Arc::new(MemoryStore::with_clock(clock.clone()));
-        let (gates, world) = (Gates::default(), World::default());
-        let fake = Fake::new()
-            .reply(Script::new().call(ONCE, json!({})).call("heeds", json!({})))
-            .reply("done");
-        let heeds = tool("heeds").handler(|_: Value, context: ToolContext| async move {
-            context.cancel.cancelled().await;
-            Ok::<_, std::fmt::Error>("stopped half-way")
-        });
-        let engine = world.engine("a", Some(&gates), &fake).tool(heeds.clone());
-        let engine = engine.build().expect("an engine");
-        let mut session = sessions(&store).create("s").await.expect("created");
-        let run = tokio::spawn(async move { session.reply(&engine, "Go").await });
-        while gates.waiting().is_empty() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        clock.advance(Duration::from_secs(31));
-        let policy = if ask_person {
-            OnUnknownOutcome::AskPerson
-        } else {
-            OnUnknownOutcome::TellModel
-        };
-        let other = world.engine("b", None, &fake).tool(heeds);
-        let other = other.on_unknown_outcome(policy).build().expect("an engine");
-        let mut taken = sessions(&store).open("s").await.expect("opened");
-        taken.resume(&other).await.expect("it goes on");
-        gates.open_all();
-        let error = run.await.expect("no panic").unwrap_err();
-        assert_eq!(error.reason, SessionReason::LostOwnership);
-        let journal = Journal::read(&store, "s").await;
-        // One came to its end, the other was told to stop.
-        assert_eq!(journal.count("late_outcome"), 2);
-        assert_eq!(world.entered(ONCE), 1);
-        if ask_person {
-            assert_eq!(journal.session.status(), SessionStatus::AwaitingTools);
-            fake.assert_calls(1);
-            let shown = serde_json::to_string(&journal.session).expect("JSON");
-            assert!(shown.contains("stopped half-way"), "{shown}");
-        } else {
-            assert_eq!(journal.outcomes(), ["unknown_outcome"; 2]);
-            fake.assert_calls(2);
+        for ground in clocked(&clock) {
+            let store = ground.machine(0);
+            let (gates, world) = (Gates::default(), World::default());
+            let fake = Fake::new()
+                .reply(Script::new().call(ONCE, json!({})).call("heeds", json!({})))
+                .reply("done");
+            let heeds = tool("heeds").handler(|_: Value, context: ToolContext| async move {
+                context.cancel.cancelled().await;
+                Ok::<_, std::fmt::Error>("stopped half-way")
+            });
+            let engine = world.engine("a", Some(&gates), &fake).tool(heeds.clone());
+            let engine = engine.build().expect("an engine");
+            let mut session = sessions(store).create("s").await.expect("created");
+            let run = tokio::spawn(async move { session.reply(&engine, "Go").await });
+            while gates.waiting().is_empty() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            clock.advance(Duration::from_secs(31));
+            let policy = if ask_person {
+                OnUnknownOutcome::AskPerson
+            } else {
+                OnUnknownOutcome::TellModel
+            };
+            let other = world.engine("b", None, &fake).tool(heeds);
+            let other = other.on_unknown_outcome(policy).build().expect("an engine");
+            let mut taken = sessions(store).open("s").await.expect("opened");
+            taken.resume(&other).await.expect("it goes on");
+            gates.open_all();
+            let error = run.await.expect("no panic").unwrap_err();
+            assert_eq!(error.reason, SessionReason::LostOwnership);
+            let journal = Journal::read(store, "s").await;
+            // One came to its end, the other was told to stop.
+            assert_eq!(journal.count("late_outcome"), 2);
+            assert_eq!(world.entered(ONCE), 1);
+            if ask_person {
+                assert_eq!(journal.session.status(), SessionStatus::AwaitingTools);
+                fake.assert_calls(1);
+                let shown = serde_json::to_string(&journal.session).expect("JSON");
+                assert!(shown.contains("stopped half-way"), "{shown}");
+            } else {
+                assert_eq!(journal.outcomes(), ["unknown_outcome"; 2]);
+                fake.assert_calls(2);
+            }
         }
     }
 }

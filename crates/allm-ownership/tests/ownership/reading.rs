@@ -11,7 +11,7 @@ use crate::owners::{SOON, until_waiting};
 use crate::support::faults::Faults;
 use crate::support::gates::Gates;
 use crate::support::journal::Journal;
-use crate::support::stores::{all, memory, sessions};
+use crate::support::stores::{all, memory, paused, sessions};
 use crate::support::world::{ALL, ONCE, PURE, World, model};
 use crate::support::wrapped::{Call, Fate, Op, Rule, Wrapped};
 
@@ -53,37 +53,38 @@ async fn s45_what_is_told_is_stored() {
 /// S77
 #[tokio::test(start_paused = true)]
 async fn s77_the_next_request_waits_for_every_outcome() {
-    let ground = memory();
-    let gates = Gates::default();
-    let machine = sessions(&Wrapped::around(
-        ground.machine(0),
-        "a",
-        &Arc::new(gates.clone()),
-    ));
-    let fake = model(&[PURE, ONCE]);
-    let engine = World::default().engine("a", None, &fake).build().unwrap();
-    let mut session = machine.create("s").await.expect("created");
-    let run = tokio::spawn(async move { session.reply(&engine, "Go").await });
-    let mut outcomes = 0;
-    while outcomes < 2 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        let waiting = gates.waiting();
-        let [next] = &waiting[..] else {
-            panic!("one at a time: {waiting:?}");
-        };
-        // However long it takes: nobody is asked before it is stored.
-        gates.flow(true);
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        gates.flow(false);
-        if next.contains("tool_outcome") {
-            outcomes += 1;
+    for ground in paused() {
+        let gates = Gates::default();
+        let machine = sessions(&Wrapped::around(
+            ground.machine(0),
+            "a",
+            &Arc::new(gates.clone()),
+        ));
+        let fake = model(&[PURE, ONCE]);
+        let engine = World::default().engine("a", None, &fake).build().unwrap();
+        let mut session = machine.create("s").await.expect("created");
+        let run = tokio::spawn(async move { session.reply(&engine, "Go").await });
+        let mut outcomes = 0;
+        while outcomes < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let waiting = gates.waiting();
+            let [next] = &waiting[..] else {
+                panic!("one at a time: {waiting:?}");
+            };
+            // However long it takes: nobody is asked before it is stored.
+            gates.flow(true);
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            gates.flow(false);
+            if next.contains("tool_outcome") {
+                outcomes += 1;
+            }
+            assert!(fake.calls().len() <= 1);
+            gates.open(next);
         }
-        assert!(fake.calls().len() <= 1);
-        gates.open(next);
+        gates.open_all();
+        run.await.expect("no panic").expect("done");
+        fake.assert_calls(2);
     }
-    gates.open_all();
-    run.await.expect("no panic").expect("done");
-    fake.assert_calls(2);
 }
 
 /// S49
@@ -142,36 +143,39 @@ async fn s49_a_stream_dropped_at_once_blocks_nobody() {
 /// S50
 #[tokio::test(start_paused = true)]
 async fn s50_a_repeated_model_call_begins_anew() {
-    let ground = memory();
-    // The machine dies when the answer is about to be stored.
-    let faults = Faults::death(1);
-    let machine = sessions(&Wrapped::around(ground.machine(0), "a", &Arc::new(faults)));
-    let fake = allm::Fake::new().reply("lost").reply("kept");
-    let engine = allm::Engine::builder().provider(fake).model("fake:any");
-    let engine = engine.build().expect("an engine");
-    let mut session = machine.create("s").await.expect("created");
-    let mut stream = session.reply(&engine, "Go").stream();
-    while !matches!(stream.next().await, Some(Event::TextDelta(_))) {}
-    drop(stream);
-    tokio::time::sleep(Duration::from_millis(10)).await;
-    // Its lease has to run out, by the clock of the store.
-    let rule = Arc::new(Gates::without_leases());
-    rule.open_all();
-    let there = sessions(&Wrapped::around(ground.machine(1), "b", &rule));
-    let mut other = there.open("s").await.expect("opened");
-    assert_eq!(other.status(), SessionStatus::InProgress);
-    let mut stream = other.resume(&engine).stream();
-    let mut told = Vec::new();
-    while let Some(event) = stream.next().await {
-        match event {
-            Event::AttemptReset(reset) => told.push(format!("{} {}", reset.turn, reset.attempt)),
-            Event::TextDelta(_) => told.push("delta".to_owned()),
-            _ => {}
+    for ground in paused() {
+        // The machine dies when the answer is about to be stored.
+        let faults = Faults::death(1);
+        let machine = sessions(&Wrapped::around(ground.machine(0), "a", &Arc::new(faults)));
+        let fake = allm::Fake::new().reply("lost").reply("kept");
+        let engine = allm::Engine::builder().provider(fake).model("fake:any");
+        let engine = engine.build().expect("an engine");
+        let mut session = machine.create("s").await.expect("created");
+        let mut stream = session.reply(&engine, "Go").stream();
+        while !matches!(stream.next().await, Some(Event::TextDelta(_))) {}
+        drop(stream);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        // Its lease has to run out, by the clock of the store.
+        let rule = Arc::new(Gates::without_leases());
+        rule.open_all();
+        let there = sessions(&Wrapped::around(ground.machine(1), "b", &rule));
+        let mut other = there.open("s").await.expect("opened");
+        assert_eq!(other.status(), SessionStatus::InProgress);
+        let mut stream = other.resume(&engine).stream();
+        let mut told = Vec::new();
+        while let Some(event) = stream.next().await {
+            match event {
+                Event::AttemptReset(reset) => {
+                    told.push(format!("{} {}", reset.turn, reset.attempt))
+                }
+                Event::TextDelta(_) => told.push("delta".to_owned()),
+                _ => {}
+            }
         }
+        assert_eq!(told, ["1 2", "delta"]);
+        stream.finish().await.expect("done");
+        assert_eq!(other.usage().lost_calls, 1);
     }
-    assert_eq!(told, ["1 2", "delta"]);
-    stream.finish().await.expect("done");
-    assert_eq!(other.usage().lost_calls, 1);
 }
 
 /// All durable events from a version on, without waiting for more.
@@ -289,54 +293,55 @@ async fn s51_each_event_once_whatever_fails() {
 /// S52
 #[tokio::test(start_paused = true)]
 async fn s52_a_slow_reader_slows_nobody() {
-    let ground = memory();
-    let here = sessions(ground.machine(0));
-    let long = Script::new().chunks((0..5_000).map(|number| number.to_string()));
-    let fake = allm::Fake::new()
-        .reply(Script::new().call(ONCE, serde_json::json!({})))
-        .reply(long);
-    let gates = Gates::default();
-    let engine = World::default().engine("a", Some(&gates), &fake);
-    let engine = engine.build().expect("an engine");
-    let mut session = here.create("s").await.expect("created");
-    let mut events = session.events(Version(0));
-    let run = tokio::spawn(async move {
-        let end = session.reply(&engine, "Go").await;
-        (end, session)
-    });
-    // It begins to listen while a tool runs, and stops.
-    while gates.waiting().is_empty() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    while events.next_ready().await.expect("read").is_some() {}
-    gates.open_all();
-    let began = tokio::time::Instant::now();
-    let (end, session) = run.await.expect("no panic");
-    end.expect("done");
-    assert!(began.elapsed() < Duration::from_secs(1));
-    let (mut lagged, mut told) = (0, Vec::new());
-    while let Some(event) = events.next_ready().await.expect("read") {
-        match event {
-            Told::Lagged { resume_at } => {
-                lagged += 1;
-                let rest = durable(&session, resume_at).await;
-                let after = durable(&session, Version(0)).await;
-                let after = after
-                    .into_iter()
-                    .filter(|(version, _)| *version > resume_at);
-                assert_eq!(rest, after.collect::<Vec<_>>());
-            }
-            Told::Durable { version, event } => told.push((version, event.tag().to_owned())),
-            _ => {}
+    for ground in paused() {
+        let here = sessions(ground.machine(0));
+        let long = Script::new().chunks((0..5_000).map(|number| number.to_string()));
+        let fake = allm::Fake::new()
+            .reply(Script::new().call(ONCE, serde_json::json!({})))
+            .reply(long);
+        let gates = Gates::default();
+        let engine = World::default().engine("a", Some(&gates), &fake);
+        let engine = engine.build().expect("an engine");
+        let mut session = here.create("s").await.expect("created");
+        let mut events = session.events(Version(0));
+        let run = tokio::spawn(async move {
+            let end = session.reply(&engine, "Go").await;
+            (end, session)
+        });
+        // It begins to listen while a tool runs, and stops.
+        while gates.waiting().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
+        while events.next_ready().await.expect("read").is_some() {}
+        gates.open_all();
+        let began = tokio::time::Instant::now();
+        let (end, session) = run.await.expect("no panic");
+        end.expect("done");
+        assert!(began.elapsed() < Duration::from_secs(1));
+        let (mut lagged, mut told) = (0, Vec::new());
+        while let Some(event) = events.next_ready().await.expect("read") {
+            match event {
+                Told::Lagged { resume_at } => {
+                    lagged += 1;
+                    let rest = durable(&session, resume_at).await;
+                    let after = durable(&session, Version(0)).await;
+                    let after = after
+                        .into_iter()
+                        .filter(|(version, _)| *version > resume_at);
+                    assert_eq!(rest, after.collect::<Vec<_>>());
+                }
+                Told::Durable { version, event } => told.push((version, event.tag().to_owned())),
+                _ => {}
+            }
+        }
+        assert_eq!(lagged, 1);
+        let all = durable(&session, Version(0)).await;
+        assert_eq!(told, all[all.len() - told.len()..]);
+        assert_eq!(
+            told.last().map(|(_, name)| name.as_str()),
+            Some("chat_completed")
+        );
     }
-    assert_eq!(lagged, 1);
-    let all = durable(&session, Version(0)).await;
-    assert_eq!(told, all[all.len() - told.len()..]);
-    assert_eq!(
-        told.last().map(|(_, name)| name.as_str()),
-        Some("chat_completed")
-    );
 }
 
 /// Counts how often the journal is read.
@@ -357,63 +362,64 @@ impl Rule for Loads {
 #[tokio::test(start_paused = true)]
 async fn s50_live_events_have_their_place() {
     const DELTAS: usize = 600;
-    let ground = memory();
-    let loads = Arc::new(Loads::default());
-    let here = sessions(&Wrapped::around(ground.machine(0), "a", &loads));
-    let long = Script::new().chunks((0..DELTAS).map(|number| number.to_string()));
-    let broken = Script::new().text("lost").hang();
-    let fake = allm::Fake::new()
-        .reply(Script::new().call(ONCE, serde_json::json!({})))
-        .reply(broken)
-        .reply(long);
-    let gates = Gates::default();
-    let engine = World::default().engine("a", Some(&gates), &fake);
-    let engine = engine.build().expect("an engine");
-    let mut session = here.create("s").await.expect("created");
-    let mut events = session.events(Version(0));
-    let mut other = here.open("s").await.expect("opened");
-    let run = tokio::spawn(async move { session.reply(&engine, "Go").await });
-    // It listens from the first tool on.
-    while gates.waiting().is_empty() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    while events.next_ready().await.expect("read").is_some() {}
-    gates.open_all();
-    let mut places = Vec::new();
-    let mut deltas = 0;
-    let mut is_interrupted = false;
-    let before = loads.0.load(std::sync::atomic::Ordering::SeqCst);
-    loop {
-        match events.next().await.expect("read") {
-            Told::Live(live) => {
-                if matches!(live.event, Event::TextDelta(_)) {
-                    deltas += 1;
-                    if !std::mem::replace(&mut is_interrupted, true) {
-                        let sent = other.send("Wait!", Delivery::Interrupt).await;
-                        sent.expect("sent");
-                    }
-                }
-                if matches!(live.event, Event::AttemptReset(_)) {
-                    assert_eq!((live.turn, live.attempt, live.seq), (2, 2, 1));
-                }
-                places.push((live.turn, live.attempt, live.seq));
-            }
-            Told::Durable {
-                event: Event::ChatCompleted(_),
-                ..
-            } => break,
-            told => assert!(!matches!(told, Told::Lagged { .. })),
+    for ground in paused() {
+        let loads = Arc::new(Loads::default());
+        let here = sessions(&Wrapped::around(ground.machine(0), "a", &loads));
+        let long = Script::new().chunks((0..DELTAS).map(|number| number.to_string()));
+        let broken = Script::new().text("lost").hang();
+        let fake = allm::Fake::new()
+            .reply(Script::new().call(ONCE, serde_json::json!({})))
+            .reply(broken)
+            .reply(long);
+        let gates = Gates::default();
+        let engine = World::default().engine("a", Some(&gates), &fake);
+        let engine = engine.build().expect("an engine");
+        let mut session = here.create("s").await.expect("created");
+        let mut events = session.events(Version(0));
+        let mut other = here.open("s").await.expect("opened");
+        let run = tokio::spawn(async move { session.reply(&engine, "Go").await });
+        // It listens from the first tool on.
+        while gates.waiting().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
+        while events.next_ready().await.expect("read").is_some() {}
+        gates.open_all();
+        let mut places = Vec::new();
+        let mut deltas = 0;
+        let mut is_interrupted = false;
+        let before = loads.0.load(std::sync::atomic::Ordering::SeqCst);
+        loop {
+            match events.next().await.expect("read") {
+                Told::Live(live) => {
+                    if matches!(live.event, Event::TextDelta(_)) {
+                        deltas += 1;
+                        if !std::mem::replace(&mut is_interrupted, true) {
+                            let sent = other.send("Wait!", Delivery::Interrupt).await;
+                            sent.expect("sent");
+                        }
+                    }
+                    if matches!(live.event, Event::AttemptReset(_)) {
+                        assert_eq!((live.turn, live.attempt, live.seq), (2, 2, 1));
+                    }
+                    places.push((live.turn, live.attempt, live.seq));
+                }
+                Told::Durable {
+                    event: Event::ChatCompleted(_),
+                    ..
+                } => break,
+                told => assert!(!matches!(told, Told::Lagged { .. })),
+            }
+        }
+        run.await.expect("no panic").expect("done");
+        assert_eq!(deltas, DELTAS + 1);
+        for attempt in [(2, 1), (2, 2)] {
+            let of_attempt = places.iter().filter(|place| (place.0, place.1) == attempt);
+            let numbers: Vec<u64> = of_attempt.map(|place| place.2).collect();
+            let all: Vec<u64> = (1..=numbers.len() as u64).collect();
+            assert_eq!(numbers, all, "{attempt:?}");
+        }
+        assert!(places.is_sorted(), "{places:?}");
+        let loads = loads.0.load(std::sync::atomic::Ordering::SeqCst) - before;
+        assert!(loads < 40, "{loads} reads for {DELTAS} deltas");
     }
-    run.await.expect("no panic").expect("done");
-    assert_eq!(deltas, DELTAS + 1);
-    for attempt in [(2, 1), (2, 2)] {
-        let of_attempt = places.iter().filter(|place| (place.0, place.1) == attempt);
-        let numbers: Vec<u64> = of_attempt.map(|place| place.2).collect();
-        let all: Vec<u64> = (1..=numbers.len() as u64).collect();
-        assert_eq!(numbers, all, "{attempt:?}");
-    }
-    assert!(places.is_sorted(), "{places:?}");
-    let loads = loads.0.load(std::sync::atomic::Ordering::SeqCst) - before;
-    assert!(loads < 40, "{loads} reads for {DELTAS} deltas");
 }

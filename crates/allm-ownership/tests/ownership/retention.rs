@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use allm::session::Delivery;
 use allm::{
-    DeleteIf, Engine, Fake, RetentionPolicy, Script, SessionId, SessionReason, SessionStatus,
-    StoreReason, Timestamp, Version,
+    ApprovalRule, DeleteIf, Engine, Fake, OnToolError, RetentionPolicy, Script, SessionId,
+    SessionReason, SessionStatus, StoreReason, Timestamp, ToolReply, Version,
 };
 use allm_store::{Clock, MemoryStore};
 use serde_json::{Value, json};
 
 use crate::owners::{held, tool};
 use crate::support::journal::Journal;
-use crate::support::stores::{Store, all, sessions};
+use crate::support::stores::{Store, all, clocked, sessions};
 use crate::support::world::{ONCE, World, model};
 
 /// S169
@@ -71,16 +71,31 @@ async fn sessions_of_all_kinds(store: &Store) -> allm::Sessions {
     let here = sessions(store);
     let engine = |script: Script| {
         let fake = Fake::new().reply(script);
-        let ask = tool("ask").handler(|_: Value| async { allm::ToolReply::ask("Sure?") });
+        let ask = tool("ask").handler(|_: Value| async { ToolReply::ask("Sure?") });
+        let gated = tool("gated")
+            .approval(ApprovalRule::Always)
+            .handler(|_: Value| async { Ok::<_, std::fmt::Error>("agreed") });
+        let fails = tool("fails").handler(|_: Value| async { ToolReply::error("broken") });
         Engine::builder()
             .provider(fake)
             .model("fake:any")
-            .tools([ask, tool("manual").manual()])
+            .tools([ask, gated, fails, tool("manual").manual()])
+            .on_tool_error(OnToolError::Halt)
             .build()
             .expect("an engine")
     };
     for input in [false, true] {
-        for kind in ["new", "completed", "error", "user", "tools"] {
+        for kind in [
+            "new",
+            "completed",
+            "error",
+            "user",
+            "tools",
+            "approval",
+            "approved",
+            "submitted",
+            "failed-tools",
+        ] {
             let mut session = here
                 .create(format!("{kind}-{input}"))
                 .await
@@ -90,10 +105,26 @@ async fn sessions_of_all_kinds(store: &Store) -> allm::Sessions {
                 "completed" => Some(Script::new().text("done")),
                 "error" => Some(Script::new().fail(allm::AdapterReason::InvalidRequest)),
                 "user" => Some(Script::new().call("ask", json!({}))),
+                "approval" | "approved" => Some(Script::new().call("gated", json!({}))),
+                // The other one fails the run, and this one still waits.
+                "failed-tools" => Some(
+                    Script::new()
+                        .call("manual", json!({}))
+                        .call("fails", json!({})),
+                ),
                 _ => Some(Script::new().call("manual", json!({}))),
             };
             if let Some(script) = script {
                 let _ = session.reply(&engine(script), "Go").await;
+            }
+            let wait = session.waits().first().map(|wait| wait.call);
+            match (kind, wait) {
+                ("approved", Some(call)) => session.approve(call).await.expect("approved"),
+                ("submitted", Some(call)) => {
+                    let given = session.submit_tool_result(call, "r").await;
+                    given.expect("taken");
+                }
+                _ => {}
             }
             if input {
                 session
@@ -122,6 +153,62 @@ async fn ids(here: &allm::Sessions) -> BTreeSet<String> {
         .iter()
         .map(|head| head.id.as_str().to_owned())
         .collect()
+}
+
+/// What a sweep leaves, found one by one.
+async fn staying(
+    store: &Store,
+    ids: &BTreeSet<String>,
+    named: &BTreeSet<SessionStatus>,
+) -> BTreeSet<String> {
+    let mut stay = BTreeSet::new();
+    for id in ids {
+        let session = Journal::read(store, id).await.session;
+        let status = session.status();
+        // Something was said, answered, given or approved, and nobody has gone on with it.
+        let is_undelivered =
+            !session.inbox().is_empty() || status == SessionStatus::Idle && session.is_runnable();
+        let is_asking = status == SessionStatus::Error && !session.waits().is_empty();
+        if !named.contains(&status) || is_undelivered || is_asking {
+            stay.insert(id.clone());
+        }
+    }
+    stay
+}
+
+/// S171: by the default, and by a policy that names everything, on every store.
+#[tokio::test(start_paused = true)]
+async fn s171_a_sweep_leaves_what_somebody_waits_for() {
+    let hour = Duration::from_secs(3600);
+    let unused = RetentionPolicy::unused_for(hour);
+    let everything = unused.clone().statuses([
+        SessionStatus::Idle,
+        SessionStatus::Completed,
+        SessionStatus::Error,
+        SessionStatus::AwaitingUser,
+        SessionStatus::AwaitingApproval,
+        SessionStatus::AwaitingTools,
+        SessionStatus::InProgress,
+    ]);
+    for policy in [unused, everything] {
+        let clock = Clock::manual(Timestamp::from_millis(1_000_000).unwrap());
+        for ground in clocked(&clock) {
+            let store = ground.machine(0);
+            let here = sessions_of_all_kinds(store).await;
+            let before = ids(&here).await;
+            for kept in ["approved-false", "submitted-false", "failed-tools-false"] {
+                assert!(before.contains(kept));
+            }
+            clock.advance(hour * 2);
+            let stay = staying(store, &before, &policy.statuses).await;
+            here.sweep(&policy, 100).await.expect("swept");
+            let left = ids(&here).await;
+            assert_eq!(left, stay, "{}", ground.name);
+            for kept in ["approved-false", "submitted-false", "failed-tools-false"] {
+                assert!(left.contains(kept), "{}: {kept}", ground.name);
+            }
+        }
+    }
 }
 
 /// S171
@@ -154,13 +241,7 @@ async fn s171_a_sweep_deletes_what_the_policy_says() {
             "too young"
         );
         clock.advance(hour * 2);
-        let mut stay = BTreeSet::new();
-        for id in &before {
-            let session = Journal::read(&store, id).await.session;
-            if !named.contains(&session.status()) || !session.inbox().is_empty() {
-                stay.insert(id.clone());
-            }
-        }
+        let stay = staying(&store, &before, &named).await;
         let goes = before.len() - stay.len();
         if goes > 1 {
             assert_eq!(here.sweep(&policy, 1).await.expect("swept"), 1);

@@ -1,5 +1,6 @@
 //! The JSON Schema of a tool's parameters.
 
+use allm_core::json::in_order;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, ReplaceBoolSchemas, RestrictFormats};
 use schemars::{JsonSchema, Schema};
@@ -29,7 +30,7 @@ pub fn of<T: JsonSchema>() -> Value {
     // The formats were chosen by the first; the second is the name of a private type.
     schema.remove("$schema");
     schema.remove("title");
-    schema.to_value()
+    in_order(&schema.to_value()).into_owned()
 }
 
 /// The variants of an enum exclude each other anyhow, and strict modes know `anyOf` only.

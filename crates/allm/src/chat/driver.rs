@@ -20,7 +20,7 @@ use super::model::{ModelStep, ModelTurn};
 use crate::engine::plan::Plan;
 use crate::engine::settings::{HaltWhenFn, Toggle};
 use crate::telemetry::run::RunSpans;
-use crate::tools::{BatchItem, BatchRun, Planned, Planner, RunnerSettings};
+use crate::tools::{Attempts, BatchItem, BatchRun, Planned, Planner, RunnerSettings};
 
 /// Does what the machine says: calls the model, runs the tools, asks the closures, watches the clock.
 pub(crate) struct RunDriver {
@@ -92,7 +92,7 @@ impl RunDriver {
                 RunKind::Chat => Passes::Two,
                 RunKind::Step => Passes::One,
             };
-            plan.check_request(&call.request, passes)?;
+            plan.check_request(call.request, passes)?;
         }
         let spans = RunSpans::open(&plan.request_id, plan.settings.session_id.get().as_ref());
         let own = CancelToken::new();
@@ -163,7 +163,9 @@ impl RunDriver {
                 let settings = Arc::clone(&self.runner);
                 let tools = self.planner.tools.clone();
                 let step = self.spans.step();
-                let mut batch = step.in_scope(|| BatchRun::start(calls, tools, settings, turn));
+                let mut batch = step.in_scope(|| {
+                    BatchRun::start(calls, tools, settings, turn, Attempts::default())
+                });
                 if let Some(cancel) = &self.cancel {
                     batch.stop_when(cancel.clone(), None);
                 }
@@ -342,6 +344,9 @@ impl Stream for RunDriver {
                     false
                 }
                 Phase::Model(turn) => match turn.poll_step(cx) {
+                    Poll::Ready(ModelStep::Event(event)) if this.shows.passes(&event) => {
+                        return Poll::Ready(Some(event));
+                    }
                     Poll::Ready(step) => {
                         if let Some(event) = this.take_model(step) {
                             return Poll::Ready(Some(event));

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use allm_core::run::{Repair, Stop};
@@ -74,6 +74,8 @@ struct Limits {
     /// When the wait for the next event began; `None` while nobody waits for it.
     waiting: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
+    /// Whom the timer wakes. As long as it has not fired, no limit has passed.
+    armed: Option<Waker>,
 }
 
 impl ModelTurn {
@@ -104,6 +106,7 @@ impl ModelTurn {
                 deadline,
                 waiting: None,
                 timer: None,
+                armed: None,
             },
             secrets,
             telemetry,
@@ -153,6 +156,9 @@ impl ModelTurn {
     }
 
     pub(crate) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<ModelStep> {
+        if self.telemetry.span().is_disabled() {
+            return self.poll_inside(cx);
+        }
         let span = self.telemetry.span().clone();
         let _entered = span.enter();
         self.poll_inside(cx)
@@ -216,20 +222,33 @@ impl ModelTurn {
     }
 
     /// Repairs, prices, folds and shows an event.
-    fn take(&mut self, event: Event) -> ModelStep {
-        let mut event = self.repair.event(event);
-        self.redact(&mut event);
-        self.price(&mut event);
+    fn take(&mut self, mut event: Event) -> ModelStep {
+        // Most events are pieces of text, in which there is nothing to repair, and with which nothing ends.
+        let is_text = matches!(event, Event::TextDelta(_) | Event::ReasoningDelta(_));
+        if !is_text {
+            self.repair.mend(&mut event);
+            self.redact(&mut event);
+            self.price(&mut event);
+        }
         self.fold.push(&event);
-        let now = Instant::now();
         self.limits.waiting = None;
-        self.telemetry.event(&event, now);
+        self.telemetry.event(&event);
+        if !is_text {
+            self.look_for_end(&event);
+        }
+        if let Some(on_event) = self.plan.settings.on_event.get() {
+            on_event(&event);
+        }
+        ModelStep::Event(event)
+    }
+
+    fn look_for_end(&mut self, event: &Event) {
         if self.fold.is_terminated() && self.telemetry.listens() {
             let response = self.fold.response();
             let redactor = self.redactor();
             self.telemetry.end(&response, None, &redactor);
         }
-        let ended = match &event {
+        let ended = match event {
             Event::Error(_) => true,
             Event::MessageCompleted(_) => !self.wants_raw(),
             _ => false,
@@ -237,10 +256,6 @@ impl ModelTurn {
         if ended {
             self.phase = Phase::Ended;
         }
-        if let Some(on_event) = self.plan.settings.on_event.get() {
-            on_event(&event);
-        }
-        ModelStep::Event(event)
     }
 
     /// Takes secrets out of what the provider wrote about a failure or a doubt.
@@ -293,9 +308,15 @@ impl Limits {
 
     /// Ready when a limit has passed. The timer is set for the nearest one and set again when it fires too early.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<StreamError> {
+        let waiting = *self.waiting.get_or_insert_with(Instant::now);
+        if let (Some(waker), Some(timer)) = (&self.armed, &self.timer)
+            && !timer.is_elapsed()
+            && waker.will_wake(cx.waker())
+        {
+            return Poll::Pending;
+        }
         loop {
             let now = Instant::now();
-            let waiting = *self.waiting.get_or_insert(now);
             let stall = self.stall.and_then(|stall| waiting.checked_add(stall));
             let Some(next) = [stall, self.deadline].into_iter().flatten().min() else {
                 return Poll::Pending;
@@ -311,6 +332,7 @@ impl Limits {
             let timer = self
                 .timer
                 .get_or_insert_with(|| Box::pin(sleep_until(next)));
+            self.armed = Some(cx.waker().clone());
             ready!(timer.as_mut().poll(cx));
             self.timer = None;
         }

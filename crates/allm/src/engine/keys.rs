@@ -1,6 +1,6 @@
 //! Which key a call is made with.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use allm_core::{
@@ -117,6 +117,23 @@ fn unquoted(value: &str) -> &str {
 pub(crate) struct KeyChain {
     pub(crate) engine: Option<Arc<dyn KeySource>>,
     pub(crate) dotenv: Option<DotEnv>,
+    last: LastKey,
+}
+
+/// The key of the last call. Sources are asked each time, and mostly give the same key again; what was worked out about it
+/// need not be worked out again.
+#[derive(Clone, Default)]
+struct LastKey(Arc<Mutex<Option<ApiKey>>>);
+
+impl LastKey {
+    /// This key, as the one that is known if it is that one.
+    fn same(&self, key: ApiKey) -> ApiKey {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some(known) if known.expose() == key.expose() => known.clone(),
+            _ => last.insert(key).clone(),
+        }
+    }
 }
 
 impl KeyChain {
@@ -133,7 +150,7 @@ impl KeyChain {
             return Ok(None);
         }
         if let Level::Set(key) = call {
-            return Ok(Some(key.clone()));
+            return Ok(Some(self.last.same(key.clone())));
         }
         let environment = EnvironmentKeys;
         let sources: [(&str, Option<&dyn KeySource>); 4] = [
@@ -142,14 +159,14 @@ impl KeyChain {
             ("environment", Some(&environment)),
             (".env file", self.dotenv.as_ref().map(|dotenv| dotenv as _)),
         ];
-        let mut checked = vec!["call".to_owned()];
+        let mut checked = vec!["call"];
         for (name, source) in sources {
             let Some(source) = source.filter(|_| !matches!(call, Level::Off)) else {
                 continue;
             };
-            checked.push(name.to_owned());
+            checked.push(name);
             if let Some(key) = bounded(source, ask, limit).await? {
-                return Ok(Some(key));
+                return Ok(Some(self.last.same(key)));
             }
         }
         if key_use == KeyUse::Optional {
@@ -158,7 +175,7 @@ impl KeyChain {
         let names = environment_names(&ask.provider).join(" or ");
         Err(EngineError {
             provider: Some(ask.provider.clone()),
-            checked,
+            checked: checked.into_iter().map(str::to_owned).collect(),
             ..EngineError::new(
                 EngineReason::MissingKey,
                 format!(

@@ -37,6 +37,7 @@ pub(crate) const KNOWN: &[&str] = &[
     "together",
     "fireworks",
     "cerebras",
+    "local",
     "fake",
 ];
 

@@ -9,11 +9,12 @@ use allm_core::run::{
 use allm_core::validate::{self, SettingFaults};
 use allm_core::{
     Adapter, ArgumentLimits, Capabilities, EngineError, EngineReason, Error, ModelCall, ModelRef,
-    Passes, RawBody, RawChunks, Request, RequestId, ResponseFormat, Thread, Timeouts, Tool,
-    ToolSpec, ValidationError, limits,
+    Part, Passes, Path, RawBody, RawChunks, Request, RequestId, ResponseFormat, Thread, Timeouts,
+    Tool, ToolSpec, ValidationError, limits,
 };
 
 use super::Engine;
+use super::media;
 use super::retry::RetryPolicy;
 use super::settings::{Settings, Toggle};
 use crate::chat::input::Input;
@@ -118,9 +119,12 @@ impl Plan {
         let mut request = self.request.clone();
         request.tools.clone_from(&self.built_in);
         let mut options = run_options(&self.settings, kind);
-        // A model that cannot take tools and a schema in one call gets the schema in a second one.
-        let with_tools = self.plain_request();
-        if kind == RunKind::Chat && self.capabilities.needs_finalize_pass(&with_tools) {
+        // A model that cannot take tools and a schema in one call gets the schema in a second one. That is seldom known
+        // of one, and the request is not made to find out.
+        if kind == RunKind::Chat
+            && self.capabilities.tools_with_json_schema.is_no()
+            && self.capabilities.needs_finalize_pass(&self.plain_request())
+        {
             options.structured_finalize = Some(finalize(&self.settings));
         }
         RunSetup {
@@ -133,16 +137,47 @@ impl Plan {
     }
 
     /// The gates between the model's name and the key: the request, the model's capabilities, the adapter's own checks.
-    pub(crate) fn check_request(&self, request: &Request, passes: Passes) -> Result<(), Error> {
-        validate::request_for(request, self.adapter.provider())?;
-        self.capabilities.check(request, passes)?;
-        self.adapter
-            .check(&self.model_call(Arc::new(request.clone()), 1))?;
+    pub(crate) fn check_request(
+        &self,
+        request: impl Into<Arc<Request>>,
+        passes: Passes,
+    ) -> Result<(), Error> {
+        let request = request.into();
+        validate::request_for(&request, self.adapter.provider())?;
+        let request = self.taken(request);
+        self.capabilities.check(&request, passes)?;
+        self.adapter.check(&self.call_of(request, 1))?;
         Ok(())
     }
 
     /// What the adapter is given for one attempt, but for the key.
     pub(crate) fn model_call(&self, request: Arc<Request>, attempt: u32) -> ModelCall {
+        self.call_of(self.taken(request), attempt)
+    }
+
+    /// The request, with words for those pictures and files in the results of tools that the model, or the wire to it,
+    /// does not take.
+    fn taken(&self, request: Arc<Request>) -> Arc<Request> {
+        if !media::has_any(&request) {
+            return request;
+        }
+        let Capabilities { vision, files, .. } = self.capabilities;
+        let is_refused = |_: &Path, part: &Part| match part {
+            Part::Image(_) => vision.is_no(),
+            _ => files.is_no(),
+        };
+        let request = Arc::new(media::named(&request, is_refused));
+        match self.adapter.check(&self.call_of(Arc::clone(&request), 1)) {
+            Ok(()) => request,
+            Err(error) => {
+                let is_refused =
+                    |path: &Path, _: &Part| error.faults.iter().any(|fault| fault.path == *path);
+                Arc::new(media::named(&request, is_refused))
+            }
+        }
+    }
+
+    fn call_of(&self, request: Arc<Request>, attempt: u32) -> ModelCall {
         let settings = &self.settings;
         let pairs = |map: &std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
             map.iter()

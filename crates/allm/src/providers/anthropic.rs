@@ -79,6 +79,20 @@ impl Anthropic {
         self
     }
 
+    /// The request of a call.
+    pub(crate) fn outgoing(&self, call: &ModelCall) -> Result<Outgoing, serde_json::Error> {
+        let built = request::build(call, &self.connection.name)?;
+        Ok(Outgoing {
+            path: PATH.to_owned(),
+            body: built.body,
+            headers: self.headers(),
+            auth: None,
+            wire: request::WIRE,
+            decoder: Box::new(stream::Messages::new(built.asked)),
+            warnings: built.warnings,
+        })
+    }
+
     fn headers(&self) -> Vec<(&'static str, String)> {
         let mut headers = vec![("anthropic-version", self.version.clone())];
         if !self.betas.is_empty() {
@@ -122,25 +136,15 @@ impl Adapter for Anthropic {
     }
 
     fn stream(&self, call: ModelCall) -> BoxStream<'static, Event> {
-        let built = match request::build(&call, &self.connection.name) {
-            Ok(built) => built,
+        match self.outgoing(&call) {
+            Ok(outgoing) => self.connection.stream(call, outgoing),
             Err(_) => {
                 let message =
                     "the request cannot be written as JSON; `extra` may hold its messages";
                 let error = EngineError::new(EngineReason::InvalidConfig, message);
-                return failed(&Error::from(error));
+                failed(&Error::from(error))
             }
-        };
-        let outgoing = Outgoing {
-            path: PATH.to_owned(),
-            body: built.body,
-            headers: self.headers(),
-            auth: None,
-            wire: request::WIRE,
-            decoder: Box::new(stream::Messages::new(built.asked)),
-            warnings: built.warnings,
-        };
-        self.connection.stream(call, outgoing)
+        }
     }
 }
 

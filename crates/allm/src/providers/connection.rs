@@ -9,10 +9,8 @@ use std::sync::Arc;
 
 use allm_core::{
     AdapterError, AdapterReason, ApiKey, BoxStream, EngineError, EngineReason, Error, Event,
-    KeySource, KeyUse, ModelCall, ProviderName, RawBody, RawChunks, Redactor, Server, Timeouts,
-    Warning,
+    KeySource, KeyUse, ModelCall, ProviderName, RawBody, RawChunks, Server, Timeouts, Warning,
 };
-use bytes::Bytes;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT,
 };
@@ -20,9 +18,10 @@ use http::{HeaderMap, Method, Request, Uri};
 use http_body_util::Full;
 
 use super::translate::media::MAX_IMAGE_BYTES;
+use super::translate::written::Body;
 use crate::record::{Recorder, Replay};
 use crate::wire::answer::{About, Answer};
-use crate::wire::client::{Clients, HttpClient};
+use crate::wire::client::{Clients, HttpClient, Security};
 use crate::wire::decode::Decoder;
 use crate::wire::exchange::{Attempt, Exchange};
 
@@ -78,7 +77,7 @@ pub(crate) enum Carrier {
 pub(crate) struct Outgoing {
     /// After the base URL, with a slash at its start; its query, if any, goes first.
     pub(crate) path: String,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Body,
     /// Headers of the dialect; those of the configuration and of the call beat them.
     pub(crate) headers: Vec<(&'static str, String)>,
     /// How the key is sent, where that is not the configuration's business.
@@ -194,7 +193,7 @@ impl Connection {
         let uri = self.uri(&call, &outgoing.path)?;
         let auth = outgoing.auth.as_ref().unwrap_or(&self.auth);
         let headers = self.all_headers(&call, &outgoing.headers, auth)?;
-        let mut request = Request::new(Full::new(Bytes::from(outgoing.body)));
+        let mut request = Request::new(Full::new(outgoing.body.into_bytes()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = uri;
         *request.headers_mut() = headers;
@@ -224,11 +223,18 @@ impl Connection {
         if let Carrier::Replayed(replay) = &self.carrier {
             return Ok(replay.client(&self.name));
         }
-        let client = self.clients.get(call.timeouts.connect).map_err(|_| {
-            self.bad(
+        let security = match self.address()?.is_https() {
+            true => Security::Tls,
+            false => Security::Plain,
+        };
+        let client = self
+            .clients
+            .get(call.timeouts.connect, security)
+            .map_err(|_| {
+                self.bad(
                 "the system has no certificates to check servers by; install its CA certificates",
             )
-        })?;
+            })?;
         Ok(match &self.carrier {
             Carrier::Recorded(recorder) => recorder.listen(client, call.key.as_ref()),
             Carrier::Network | Carrier::Replayed(_) => client,
@@ -236,7 +242,7 @@ impl Connection {
     }
 
     /// A body that may be sent: not too large, and without the key.
-    fn check_body(&self, call: &ModelCall, body: &[u8]) -> Result<(), Error> {
+    fn check_body(&self, call: &ModelCall, body: &Body) -> Result<(), Error> {
         if body.len() > self.max_body_bytes {
             let message = format!(
                 "the request has {} bytes; {} may be sent",
@@ -250,11 +256,10 @@ impl Connection {
             )
             .into());
         }
-        let holds = |key: &ApiKey| Redactor::new().with_key(key).finds_key_in(body);
         if call
             .key
             .as_ref()
-            .is_some_and(|key| is_secret(key) && holds(key))
+            .is_some_and(|key| is_secret(key) && body.holds(key))
         {
             let message = "the request holds the key that it is sent with; take it out of messages, tools and `extra`";
             return Err(self

@@ -118,7 +118,7 @@ impl Gemini {
         format!("/{name}:streamGenerateContent?alt=sse")
     }
 
-    fn outgoing(&self, call: &ModelCall) -> Result<Outgoing, Error> {
+    pub(crate) fn outgoing(&self, call: &ModelCall) -> Result<Outgoing, Error> {
         let mut warnings = Warnings::default();
         let target = Target {
             provider: &self.connection.name,

@@ -7,3 +7,4 @@ pub(crate) mod notes;
 pub(crate) mod opaque;
 pub(crate) mod schema;
 pub(crate) mod turns;
+pub(crate) mod written;

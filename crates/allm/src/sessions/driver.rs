@@ -2,6 +2,7 @@
 
 mod calls;
 mod model;
+mod planning;
 mod prepare;
 mod recover;
 
@@ -418,8 +419,10 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
 
     /// Whether a message is there that the model call in flight must not make wait.
     fn is_interrupted(&self) -> bool {
-        let mut inbox = self.session().inbox().iter();
-        inbox.any(|queued| queued.delivery == Delivery::Interrupt)
+        let session = self.session();
+        let mut inbox = session.inbox().iter();
+        session.run().is_some_and(|run| run.run().takes_messages())
+            && inbox.any(|queued| queued.delivery == Delivery::Interrupt)
     }
 
     /// Leaves the run where it is: what a model has said is written down, calls stay open.

@@ -8,16 +8,17 @@ use allm_core::session::{
     EntryBody, Operation, Outcome, Session as Data,
 };
 use allm_core::{
-    AppendId, Content, InputId, Map, Message, SessionError, SessionReason, StoreReason, Takeover,
-    Timestamp,
+    AppendId, Content, InputId, Map, Message, SessionError, SessionReason, StoreReason,
 };
 
 use super::call::SessionCall;
 use super::driver::checked_arguments;
 use super::journal::Journal as _;
-use super::registry::{Sessions, Taken};
+use super::registry::Sessions;
 use super::store_journal::{View, Written};
-use super::value::{SubmittedResult, error_content, fresh_inputs};
+use super::submitted::{SubmittedResult, error_content};
+use super::taking::{Purpose, Taken};
+use super::value::fresh_inputs;
 use crate::engine::Engine;
 use crate::random;
 
@@ -88,7 +89,13 @@ impl DurableSession {
     ///
     /// Those of [`Sessions::open`]; `lost_ownership` when it was deleted.
     pub async fn reload(&mut self) -> Result<(), SessionError> {
-        self.view.refresh(&**self.sessions.store()).await?;
+        self.view.refresh(self.sessions.asking_once()).await?;
+        Ok(())
+    }
+
+    /// As [`reload`](Self::reload), with the patience of whoever has something to say.
+    pub(super) async fn look_again(&mut self) -> Result<(), SessionError> {
+        self.view.refresh(self.sessions.asking()).await?;
         Ok(())
     }
 
@@ -302,16 +309,37 @@ impl DurableSession {
         decision: Decision,
         engine: Option<&Engine>,
     ) -> Result<(), SessionError> {
-        let approval = self.verified(approval)?;
-        // What the person saw is what stands in this view, not what somebody made of it since.
-        let data = &self.view.data;
-        let seen = data.decision_entry(&approval, decision, self.by.clone());
-        let seen = seen.and_then(|body| {
-            engine.map_or(Ok(()), |engine| checked_arguments(engine, data, &body))?;
-            Ok(body)
-        });
+        let seen = self.seen(approval, decision, engine).await;
+        // The name was for this input and is not the next one's.
         let seen = seen.inspect_err(|_| self.input_id = None)?;
         self.input(move |_| Ok(vec![seen.clone()])).await
+    }
+
+    /// The decision about what the person saw: that stands in this view or came with the approval, and is not what
+    /// somebody made of it since.
+    async fn seen(
+        &mut self,
+        approval: ApprovalRef,
+        decision: Decision,
+        engine: Option<&Engine>,
+    ) -> Result<EntryBody, SessionError> {
+        let approval = self.verified(approval)?;
+        let body = self
+            .view
+            .data
+            .decision_entry(&approval, decision, self.by.clone())?;
+        let Some(engine) = engine else {
+            return Ok(body);
+        };
+        match checked_arguments(engine, &self.view.data, &body) {
+            // The view may be older than the call.
+            Err(error) if error.reason == SessionReason::UnknownCall => {
+                self.look_again().await?;
+                checked_arguments(engine, &self.view.data, &body)?;
+            }
+            checked => checked?,
+        }
+        Ok(body)
     }
 
     /// Says that a call of unknown outcome did not happen: it runs at the next [`resume`](Self::resume), with the same
@@ -349,10 +377,10 @@ impl DurableSession {
         if self.view.data.run().is_none() {
             return Ok(());
         }
-        match self.sessions.take(&self.view, Takeover::IfExpired).await {
+        match self.sessions.take(&self.view, Purpose::Settling).await {
             Ok(taken) => self.settle(taken).await,
             // Somebody drives it and is told.
-            Err(error) if error.reason == SessionReason::Busy => Ok(()),
+            Err(error) if error.reason == SessionReason::Busy && error.held.is_some() => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -361,7 +389,7 @@ impl DurableSession {
     async fn settle(&mut self, mut taken: Taken) -> Result<(), SessionError> {
         let run = self.view.data.run().map(|state| state.id);
         let settled = async {
-            taken.journal.view.refresh(&*taken.journal.store).await?;
+            taken.refresh().await?;
             let session = taken.journal.session();
             let is_same = session.run().map(|state| state.id) == run;
             let bodies = session.cancel_entries("", None);
@@ -383,12 +411,8 @@ impl DurableSession {
     ///
     /// What the store cannot do.
     pub async fn expire(&mut self) -> Result<(), SessionError> {
-        let now = self.now().await?;
+        let now = self.sessions.asking().now().await?;
         self.input(move |data| Ok(data.expired_entries(now))).await
-    }
-
-    async fn now(&self) -> Result<Timestamp, SessionError> {
-        Ok(self.sessions.store().now().await?)
     }
 
     /// The call for ever: an id names a call of the turn that this view shows.
@@ -408,10 +432,9 @@ impl DurableSession {
         entries: impl Fn(&Data) -> Result<Vec<EntryBody>, SessionError>,
     ) -> Result<(), SessionError> {
         let input_id = self.input_id.take();
-        let store = std::sync::Arc::clone(self.sessions.store());
         let mut conflict = None;
         for attempt in 0..TRIES {
-            let now = self.now().await?;
+            let now = self.sessions.asking().now().await?;
             let data = &self.view.data;
             let wanted = entries(data);
             let wanted =
@@ -421,13 +444,18 @@ impl DurableSession {
                 Err(error) if conflict.is_none() => {
                     // The view may be old.
                     conflict = Some(error);
-                    self.reload().await?;
+                    self.look_again().await?;
                     continue;
                 }
                 Err(error) => return Err(error),
             };
             if fresh.is_empty() {
-                return Ok(());
+                // It was read again before every attempt but the first: an old view knows nothing of a newer run.
+                if attempt > 0 {
+                    return Ok(());
+                }
+                self.look_again().await?;
+                continue;
             }
             let append = Append {
                 id: AppendId::from_bytes(random::bytes()),
@@ -444,15 +472,14 @@ impl DurableSession {
                 entries: &sealed,
                 next: &next,
             };
-            let retry_for = self.sessions.0.options.retry_for;
-            match written.persist(&*store, retry_for).await {
+            match written.persist(self.sessions.asking()).await {
                 Ok(_) => {
                     self.view = next;
                     return Ok(());
                 }
                 Err(error) if error.reason == StoreReason::Conflict => {
                     give_way(attempt, &fresh).await;
-                    self.reload().await?;
+                    self.look_again().await?;
                     conflict = Some(error.into());
                 }
                 Err(error) => return Err(error.into()),

@@ -27,18 +27,26 @@ pub(crate) enum Standing {
 pub(crate) struct Tenure {
     standing: watch::Sender<Standing>,
     clock: Arc<Mutex<StoreClock>>,
+    /// Since when nobody else can have taken over for sure, by the steady clock of this machine.
+    proved: Arc<Mutex<Instant>>,
+    ttl: Duration,
 }
 
 impl Tenure {
-    fn new(clock: StoreClock) -> Self {
+    fn new(lease: &Lease, asked: Instant) -> Self {
         Self {
             standing: watch::Sender::new(Standing::Held),
-            clock: Arc::new(Mutex::new(clock)),
+            clock: Arc::new(Mutex::new(StoreClock::of(lease))),
+            proved: Arc::new(Mutex::new(asked)),
+            ttl: lease.ttl,
         }
     }
 
+    /// Whether something may be begun. A process that was paused looks at the clock, and not only at what the task says
+    /// that renews the lease: that may not have had its turn yet.
     pub(crate) fn is_held(&self) -> bool {
-        *self.standing.borrow() == Standing::Held
+        let proved = *self.proved.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.standing.borrow() == Standing::Held && proved.elapsed() < self.ttl
     }
 
     /// Ready when the session must be left.
@@ -49,6 +57,14 @@ impl Tenure {
 
     /// The store has let us write, so nobody has taken over.
     pub(crate) fn prove(&self) {
+        self.prove_at(Instant::now());
+    }
+
+    fn prove_at(&self, at: Instant) {
+        {
+            let mut proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
+            *proved = at.max(*proved);
+        }
         self.turn(Standing::Held);
     }
 
@@ -68,6 +84,12 @@ impl Tenure {
         clock.now()
     }
 
+    /// When it runs out by the store's clock, if nobody renews it.
+    pub(crate) fn expires_at(&self) -> Timestamp {
+        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        clock.expires_at
+    }
+
     fn set_clock(&self, clock: StoreClock) {
         *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = clock;
     }
@@ -78,6 +100,8 @@ impl Tenure {
 struct StoreClock {
     at: Timestamp,
     seen: Instant,
+    /// The end of the lease that told.
+    expires_at: Timestamp,
 }
 
 impl StoreClock {
@@ -88,6 +112,7 @@ impl StoreClock {
         Self {
             at: at.unwrap_or(lease.expires_at),
             seen: Instant::now(),
+            expires_at: lease.expires_at,
         }
     }
 
@@ -114,7 +139,7 @@ impl HeldLease {
         store: &Arc<dyn SessionStore>,
         pokes: mpsc::Sender<()>,
     ) -> (Self, Tenure) {
-        let tenure = Tenure::new(StoreClock::of(&lease));
+        let tenure = Tenure::new(&lease, asked);
         let renewing = renew(lease.clone(), asked, Arc::clone(store), tenure.clone());
         let looking = look(lease.id.clone(), Arc::clone(store), pokes);
         let held = Self {
@@ -172,7 +197,7 @@ async fn renew(lease: Lease, asked: Instant, store: Arc<dyn SessionStore>, tenur
             Ok(Ok(lease)) => {
                 renewed = asked;
                 tenure.set_clock(StoreClock::of(&lease));
-                tenure.prove();
+                tenure.prove_at(asked);
             }
             Ok(Err(error)) if matches!(error.reason, StoreReason::Fenced | StoreReason::Gone) => {
                 return tenure.turn(Standing::Lost);

@@ -167,11 +167,11 @@ impl SessionEvents {
 
     /// Reads what the journal has that was not read.
     async fn look(&mut self) -> Result<(), SessionError> {
-        let store = Arc::clone(self.sessions.store());
         let known = self.state.as_ref().map(|(data, _)| data);
         let version = known.map_or(Version(0), Data::version);
         let uid = known.and_then(Data::uid);
-        let loaded = store.load(&self.id, LoadFrom::After(version)).await;
+        let asking = self.sessions.asking_once();
+        let loaded = asking.load(&self.id, LoadFrom::After(version)).await;
         let loaded = match uid {
             Some(_) => loaded.map_err(super::store_journal::lost_if_gone)?,
             None => loaded?,

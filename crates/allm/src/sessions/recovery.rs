@@ -1,20 +1,20 @@
 //! Sessions that nobody drives: found, driven, expired, swept.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use allm_core::session::Operation;
+use allm_core::session::{Operation, Outcome as CallOutcome, Session as Data};
 use allm_core::{
     ChatResult, DeleteIf, Head, LeaseFilter, PageRequest, SessionError, SessionFilter, SessionId,
-    SessionReason, SessionStatus, StoreReason, Takeover, Timestamp,
+    SessionReason, SessionStatus, StoreReason, Timestamp,
 };
 use tokio::task::JoinSet;
 
 use super::driver::{Orders, Outcome};
 use super::registry::Sessions;
-use super::running::{Finished, drive_taken};
+use super::running::{Finished, crashed, drive_taken};
 use super::store_journal::View;
+use super::taking::Purpose;
 use crate::engine::Engine;
 use crate::engine::settings::Settings;
 
@@ -68,9 +68,12 @@ impl Sessions {
     /// Finds the sessions that can go on and that nobody drives, and drives each of them with this engine to where it
     /// stops. Sessions that wait, that have failed or that somebody else drives are left alone.
     ///
+    /// Each is driven by a task of its own, which goes on when this is dropped.
+    ///
     /// # Errors
     ///
-    /// When the store cannot list them. What happens to one session is told in its [`Recovery`].
+    /// When the store cannot list them: told when those that were found are done. What happens to one session is told in
+    /// its [`Recovery`].
     pub async fn recover(&self, engine: &Engine) -> Result<Vec<Recovery>, SessionError> {
         self.recover_with(|_| Some(engine.clone())).await
     }
@@ -86,25 +89,35 @@ impl Sessions {
     ) -> Result<Vec<Recovery>, SessionError> {
         let filter = SessionFilter::new().runnable().lease(LeaseFilter::Free);
         let mut heads = Heads::new(self, filter);
-        let mut tasks = JoinSet::new();
+        // Who waits may be gone; who drives goes on.
+        let mut waiting = JoinSet::new();
         let mut done = Vec::new();
-        while let Some(head) = heads.next().await? {
-            if self.0.closing.is_cancelled() {
-                break;
-            }
+        let listed = loop {
+            let head = match heads.next().await {
+                Ok(Some(head)) if !self.0.closing.is_cancelled() => head,
+                Ok(_) => break Ok(()),
+                Err(error) => break Err(error),
+            };
             let Some(engine) = engine(&head) else {
                 continue;
             };
-            if tasks.len() >= AT_ONCE {
-                done.extend(tasks.join_next().await.and_then(flat));
+            if waiting.len() >= AT_ONCE {
+                done.extend(waiting.join_next().await.and_then(flat));
             }
-            let sessions = self.clone();
-            tasks.spawn(async move { sessions.recover_one(head.id, engine).await });
-        }
-        while let Some(recovered) = tasks.join_next().await {
+            let id = head.id.clone();
+            let driver = tokio::spawn(self.clone().recover_one(head.id, engine));
+            waiting.spawn(async move {
+                let crashed = |_| {
+                    let result = Err(crashed());
+                    Some(Recovery { id, result })
+                };
+                driver.await.unwrap_or_else(crashed)
+            });
+        };
+        while let Some(recovered) = waiting.join_next().await {
             done.extend(flat(recovered));
         }
-        Ok(done)
+        listed.map(|()| done)
     }
 
     /// `None` when somebody else was faster, or it is not there any more.
@@ -115,7 +128,7 @@ impl Sessions {
                 result,
             })
         };
-        let view = match View::load(&**self.store(), &id).await {
+        let view = match View::load(self.asking(), &id).await {
             Ok(view) => view,
             Err(error) if is_gone(&error) => return None,
             Err(error) => return recovered(Err(error)),
@@ -123,14 +136,15 @@ impl Sessions {
         if !view.data.is_runnable() {
             return None;
         }
-        let mut taken = match self.take(&view, Takeover::IfExpired).await {
+        let mut taken = match self.take(&view, Purpose::Driving).await {
             Ok(taken) => taken,
             Err(error) if is_gone(&error) || error.reason == SessionReason::Busy => return None,
             Err(error) => return recovered(Err(error)),
         };
-        let store = Arc::clone(&taken.journal.store);
-        let refreshed = taken.journal.view.refresh(&*store).await;
-        if refreshed.is_err() || !taken.journal.view.data.is_runnable() {
+        let refreshed = taken.refresh().await;
+        // Who came to shut down meanwhile finds nothing begun.
+        let may_begin = self.may(Purpose::Driving).is_ok();
+        if refreshed.is_err() || !may_begin || !taken.journal.view.data.is_runnable() {
             taken.lease.release().await;
             return match refreshed {
                 Err(error) if !is_gone(&error) => recovered(Err(error)),
@@ -154,30 +168,37 @@ impl Sessions {
         })
     }
 
-    /// Closes the waits that are over, in at most `limit` sessions; gives how many had some.
+    /// Closes the waits that are over, in at most `limit` sessions; gives how many had some. A session that cannot be
+    /// read, or that others write to all the time, is left alone: the rest does not wait for it.
     ///
     /// # Errors
     ///
     /// What the store cannot do.
     pub async fn expire(&self, limit: usize) -> Result<usize, SessionError> {
-        let now = self.store().now().await?;
+        let now = self.asking_once().now().await?;
         let mut heads = Heads::new(self, SessionFilter::new().expires_before(now));
         let mut expired = 0;
         while expired < limit
             && let Some(head) = heads.next().await?
         {
-            match self.open(head.id.as_str()).await {
-                Ok(mut session) => session.expire().await?,
-                Err(error) if is_gone(&error) => continue,
+            match self.expire_one(&head.id).await {
+                Ok(()) => expired += 1,
+                Err(error) if is_gone(&error) || is_unreadable(&error) => {}
+                Err(error) if error.reason == SessionReason::Conflict => {}
                 Err(error) => return Err(error),
             }
-            expired += 1;
         }
         Ok(expired)
     }
 
-    /// Deletes what the policy names, at most `limit` sessions; gives how many. Sessions that are driven, in progress,
-    /// waiting or with messages that are not delivered stay, unless the policy names their status.
+    async fn expire_one(&self, id: &SessionId) -> Result<(), SessionError> {
+        self.open(id.as_str()).await?.expire().await
+    }
+
+    /// Deletes what the policy names, at most `limit` sessions; gives how many. Sessions that are driven, in progress or
+    /// waiting stay, unless the policy names their status. Sessions with messages that are not delivered stay, those with
+    /// an answer or an approved call that nobody has gone on with, and failed ones in which something waits. One that
+    /// cannot be read stays if such a thing may be in it.
     ///
     /// # Errors
     ///
@@ -187,7 +208,7 @@ impl Sessions {
         policy: &RetentionPolicy,
         limit: usize,
     ) -> Result<usize, SessionError> {
-        let now = self.store().now().await?;
+        let now = self.asking_once().now().await?;
         let age = i64::try_from(policy.unused_for.as_millis()).unwrap_or(i64::MAX);
         let before = Timestamp::from_millis(now.as_millis().saturating_sub(age));
         let Ok(before) = before else {
@@ -207,9 +228,7 @@ impl Sessions {
         while deleted < limit
             && let Some(head) = heads.next().await?
         {
-            // What nobody has heard is kept. A session that is completed has nothing of the kind.
-            let may_have_input = head.status != SessionStatus::Completed;
-            if may_have_input && self.has_input(&head.id).await? {
+            if self.is_wanted(&head).await? {
                 continue;
             }
             match self.delete(&head.id, DeleteIf::Version(head.version)).await {
@@ -223,13 +242,33 @@ impl Sessions {
         Ok(deleted)
     }
 
-    async fn has_input(&self, id: &SessionId) -> Result<bool, SessionError> {
-        match View::load(&**self.store(), id).await {
-            Ok(view) => Ok(!view.data.inbox().is_empty()),
-            Err(error) if is_gone(&error) => Ok(true),
+    /// Whether something was given to a session that nobody has gone on with, or is still asked for.
+    async fn is_wanted(&self, head: &Head) -> Result<bool, SessionError> {
+        // It has nothing of the kind.
+        if head.status == SessionStatus::Completed {
+            return Ok(false);
+        }
+        match View::load(self.asking_once(), &head.id).await {
+            Ok(View { data, .. }) => {
+                let is_waiting = !data.waits().is_empty();
+                let is_ready = data.run().is_none() && data.has_ready_call();
+                Ok(!data.inbox().is_empty()
+                    || is_ready
+                    || data.status() == SessionStatus::Error && is_waiting
+                    || data.status() == SessionStatus::Idle && was_answered(&data))
+            }
+            Err(error) if is_gone(&error) || is_unreadable(&error) => Ok(true),
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether the last wait was closed by somebody, and the model has not heard of it. What expired was given by nobody.
+fn was_answered(session: &Data) -> bool {
+    let turn = session.open_turn();
+    let calls = turn.into_iter().flat_map(|turn| &turn.calls);
+    let mut outcomes = calls.filter_map(|call| call.outcome());
+    session.is_runnable() && outcomes.all(|outcome| outcome != CallOutcome::Expired)
 }
 
 /// The heads of a listing, one after the other.
@@ -268,8 +307,21 @@ impl<'a> Heads<'a> {
     }
 }
 
+/// Who waits neither crashes nor is stopped.
 fn flat(joined: Result<Option<Recovery>, tokio::task::JoinError>) -> Option<Recovery> {
     joined.ok().flatten()
+}
+
+/// Whether the journal of a session is damaged, or of a library that this one does not know. That is not over soon, and
+/// it is no reason to leave other sessions waiting.
+fn is_unreadable(error: &SessionError) -> bool {
+    let reasons = [
+        SessionReason::ReplayDiverged,
+        SessionReason::UnsupportedVersion,
+        SessionReason::UnsupportedMachine,
+        SessionReason::Invalid,
+    ];
+    reasons.contains(&error.reason) || error.store_reason() == Some(StoreReason::Corrupt)
 }
 
 pub(crate) fn is_gone(error: &SessionError) -> bool {

@@ -1,6 +1,6 @@
 //! Sessions in a store.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,18 +8,17 @@ use std::time::Duration;
 use allm_core::session::{Append, Session as Data};
 use allm_core::{
     AppendId, CancelToken, DeleteIf, Fault, FaultCode, Head, Link, Map, NewSession, Page,
-    PageRequest, SessionError, SessionFilter, SessionId, SessionReason, SessionStore, SessionUid,
-    StoreError, StoreReason, Takeover, Thread, ValidationError, ValidationReason, Version,
-    WriterId,
+    PageRequest, SessionError, SessionFilter, SessionId, SessionStore, SessionUid, StoreError,
+    StoreReason, Thread, ValidationError, ValidationReason, Version, WriterId,
 };
-use tokio::sync::{broadcast, mpsc, watch};
-use tokio::time::Instant;
+use tokio::sync::{broadcast, watch};
 
+use super::asking::Asking;
 use super::driver::Limits;
 use super::durable::DurableSession;
-use super::lease::HeldLease;
 use super::reading::Heard;
-use super::store_journal::{StoreJournal, View};
+use super::store_journal::View;
+use super::taking::Reservations;
 use crate::random;
 
 /// Sessions in a store: made, found, driven and deleted. Cheap to clone.
@@ -33,10 +32,9 @@ pub(crate) struct Inner {
     pub(crate) writer: WriterId,
     pub(crate) options: SessionsOptions,
     running: Mutex<HashMap<SessionUid, broadcast::Sender<Heard>>>,
-    /// The sessions whose lease this process holds or asks for.
-    held: Arc<Mutex<HashSet<SessionUid>>>,
-    /// How many sessions are driven here.
-    count: watch::Sender<usize>,
+    pub(crate) held: Reservations,
+    /// How many sessions are taken here, or are being taken.
+    pub(crate) count: watch::Sender<usize>,
     pub(crate) closing: CancelToken,
     pub(crate) leave: CancelToken,
 }
@@ -238,8 +236,7 @@ impl Sessions {
         } = beginning;
         let uid = SessionUid::from_bytes(random::bytes());
         let body = Data::created(uid, thread, context, metadata, tags);
-        let store = &self.0.store;
-        let at = store.now().await?;
+        let at = self.asking().now().await?;
         let mut data = Data::empty(id.clone());
         data.check_input(&body, at)?;
         let append = Append {
@@ -252,6 +249,7 @@ impl Sessions {
         let view = View {
             link: sealed.entry.link(),
             last_writer: Some(append.writer),
+            snapshot_at: Version(0),
             data,
         };
         let new = NewSession {
@@ -260,7 +258,7 @@ impl Sessions {
             first: sealed.entry,
             head: view.data.head(),
         };
-        match store.create(&new).await {
+        match self.asking().ask(|| self.0.store.create(&new)).await {
             Ok(_) => {}
             Err(error) => self.settle_creation(&new, error).await?,
         }
@@ -273,7 +271,7 @@ impl Sessions {
             return Err(error);
         }
         let from = allm_core::LoadFrom::After(Version(1));
-        match self.0.store.load(&new.id, from).await {
+        match self.asking().load(&new.id, from).await {
             Ok(loaded) if loaded.head.uid == new.uid => Ok(()),
             _ => Err(error),
         }
@@ -287,7 +285,7 @@ impl Sessions {
     /// journal that this library cannot follow.
     pub async fn open(&self, id: impl Into<Arc<str>>) -> Result<DurableSession, SessionError> {
         let id = SessionId::new(id)?;
-        let view = View::load(&*self.0.store, &id).await?;
+        let view = View::load(self.asking_once(), &id).await?;
         Ok(DurableSession::new(self.clone(), view))
     }
 
@@ -323,7 +321,9 @@ impl Sessions {
         filter: &SessionFilter,
         page: PageRequest,
     ) -> Result<Page<Head>, SessionError> {
-        Ok(self.0.store.list(filter, page).await?)
+        let store = &self.0.store;
+        let listed = self.asking_once().ask(|| store.list(filter, page.clone()));
+        Ok(listed.await?)
     }
 
     /// Deletes a session.
@@ -333,26 +333,30 @@ impl Sessions {
     /// `conflict` at another version than the condition names, `busy` under a live lease that the condition does not
     /// overrule, `store` with `not_found`.
     pub async fn delete(&self, id: &SessionId, condition: DeleteIf) -> Result<(), SessionError> {
-        Ok(self.0.store.delete(id, condition).await?)
+        let store = &self.0.store;
+        let deleted = self.asking_once().ask(|| store.delete(id, condition));
+        Ok(deleted.await?)
     }
 
     /// Ends what this process drives: nothing new is begun, what goes on may come to its end within the grace, and what
-    /// does not is left where it is. Leases are given back, so that another process can go on at once.
+    /// does not is left where it is. Leases are given back, so that another process can go on at once; a session that is
+    /// just being taken is given back as it is. [`cancel`](DurableSession::cancel) and [`save`](DurableSession::save)
+    /// begin nothing, and are still done.
     pub async fn shutdown(&self, grace: Duration) {
         self.0.closing.cancel();
         let mut count = self.0.count.subscribe();
         let done = async {
-            let _ = count.wait_for(|running| *running == 0).await;
+            let _ = count.wait_for(|taken| *taken == 0).await;
         };
         if tokio::time::timeout(grace, done).await.is_ok() {
             return;
         }
         self.0.leave.cancel();
         let mut count = self.0.count.subscribe();
-        let _ = count.wait_for(|running| *running == 0).await;
+        let _ = count.wait_for(|taken| *taken == 0).await;
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<SessionUid, broadcast::Sender<Heard>>> {
+    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<SessionUid, broadcast::Sender<Heard>>> {
         self.0
             .running
             .lock()
@@ -364,135 +368,13 @@ impl Sessions {
         self.running().get(&uid).map(broadcast::Sender::subscribe)
     }
 
-    /// Takes a session to drive it.
-    pub(crate) async fn take(
-        &self,
-        view: &View,
-        takeover: Takeover,
-    ) -> Result<Taken, SessionError> {
-        if self.0.closing.is_cancelled() {
-            let message = "this process is shutting down";
-            return Err(SessionError::new(SessionReason::Busy, message));
-        }
-        let options = &self.0.options;
-        let store = &self.0.store;
-        let (id, ttl) = (view.data.id(), options.lease_ttl);
-        let asked = Instant::now();
-        let reserved = Reserved::new(&self.0.held, view.data.uid());
-        let mut lease = store.acquire(id, &self.0.writer, ttl, takeover).await;
-        // A lease that nobody here holds was given and the answer lost, or could not be given back.
-        if let Err(error) = &lease
-            && reserved.is_some()
-            && error
-                .held
-                .as_ref()
-                .is_some_and(|held| held.holder == self.0.writer)
-        {
-            lease = store
-                .acquire(id, &self.0.writer, ttl, Takeover::Force)
-                .await;
-        }
-        let lease = lease.map_err(super::store_journal::lost_if_gone)?;
-        if reserved.is_none() {
-            // Somebody else here is taking it, and would take a lease of ours for a lost one of his.
-            let (holder, expires_at) = (self.0.writer.clone(), lease.expires_at);
-            let busy = StoreError::lease_held(allm_core::HeldLease { holder, expires_at });
-            let _ = store.release(lease).await;
-            return Err(busy.into());
-        }
-        if Some(lease.uid) != view.data.uid() {
-            let _ = store.release(lease).await;
-            return Err(SessionError::lost_ownership());
-        }
-        let (poke, pokes) = mpsc::channel(1);
-        let fence = lease.fence;
-        let (lease, tenure) = HeldLease::keep(lease, asked, store, poke);
-        let journal = StoreJournal {
-            store: Arc::clone(store),
-            view: view.clone(),
-            fence,
-            writer: self.0.writer.clone(),
-            tenure,
-            retry_for: options.retry_for,
-            snapshot_every: options.snapshot_every,
-            snapshot_at: Version(0),
-            pokes,
-        };
-        Ok(Taken {
-            lease,
-            journal,
-            _reserved: reserved,
-        })
+    /// A store that does not answer is asked again for a while.
+    pub(crate) fn asking(&self) -> Asking<'_> {
+        Asking::again(&*self.0.store, self.0.options.retry_for)
     }
 
-    /// Notes that a session is driven here, until the guard goes.
-    pub(crate) fn note(&self, uid: SessionUid) -> Noted {
-        let (live, _) = broadcast::channel(LIVE_EVENTS);
-        self.running().insert(uid, live.clone());
-        self.0.count.send_modify(|count| *count += 1);
-        Noted {
-            sessions: self.clone(),
-            uid,
-            live,
-        }
-    }
-}
-
-/// How many live events a slow reader may be behind.
-const LIVE_EVENTS: usize = 1024;
-
-/// A session taken to be driven.
-pub(crate) struct Taken {
-    pub(crate) lease: HeldLease,
-    pub(crate) journal: StoreJournal,
-    _reserved: Option<Reserved>,
-}
-
-/// That this process holds the lease of a session, or asks for it.
-struct Reserved {
-    held: Arc<Mutex<HashSet<SessionUid>>>,
-    uid: SessionUid,
-}
-
-impl Reserved {
-    /// `None` when somebody else in this process does.
-    fn new(held: &Arc<Mutex<HashSet<SessionUid>>>, uid: Option<SessionUid>) -> Option<Self> {
-        let uid = uid?;
-        let is_first = held
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(uid);
-        is_first.then(|| Self {
-            held: Arc::clone(held),
-            uid,
-        })
-    }
-}
-
-impl Drop for Reserved {
-    fn drop(&mut self) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.remove(&self.uid);
-    }
-}
-
-/// That a session is driven here.
-pub(crate) struct Noted {
-    sessions: Sessions,
-    uid: SessionUid,
-    pub(crate) live: broadcast::Sender<Heard>,
-}
-
-impl Drop for Noted {
-    fn drop(&mut self) {
-        let mut running = self.sessions.running();
-        if running
-            .get(&self.uid)
-            .is_some_and(|live| live.same_channel(&self.live))
-        {
-            running.remove(&self.uid);
-        }
-        drop(running);
-        self.sessions.0.count.send_modify(|count| *count -= 1);
+    /// A store that does not answer is not asked again.
+    pub(crate) fn asking_once(&self) -> Asking<'_> {
+        Asking::once(&*self.0.store)
     }
 }

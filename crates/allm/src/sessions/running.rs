@@ -1,11 +1,10 @@
 //! Driving a stored session: a task of its own, whoever listens.
 
-use std::sync::Arc;
-
 use allm_core::session::{Operation, Session as Data};
-use allm_core::{BoxFuture, CancelToken, ChatResult, Event, SessionError, SessionReason, Takeover};
+use allm_core::{BoxFuture, CancelToken, ChatResult, Event, SessionError, SessionReason};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
+use super::asking::Asking;
 use super::call::Target;
 use super::driver::{APPROVAL_MISMATCH, Drive, Orders, Outcome as Driven, Signals};
 use super::durable::DurableSession;
@@ -13,8 +12,9 @@ use super::emit::{Queue, Sink};
 use super::journal::Journal as _;
 use super::late;
 use super::reading::{Heard, Places};
-use super::registry::{Noted, Sessions, Taken};
-use super::store_journal::View;
+use super::registry::Sessions;
+use super::store_journal::{Refreshed, View};
+use super::taking::{Noted, Purpose, Taken};
 use crate::engine::Engine;
 
 /// The events of a driver for whoever began the run and for everyone else who listens in this process.
@@ -67,9 +67,11 @@ pub(crate) async fn drive_taken(
     let begun = taken.journal.session().version();
     let tenure = Some(taken.journal.tenure.clone());
     let data = &taken.journal.view.data;
+    let attempts = taken.journal.attempts.clone();
+    attempts.note(data);
     let on_late = data
         .uid()
-        .and_then(|uid| late::keeper(&sessions, data.id(), uid));
+        .and_then(|uid| late::keeper(&sessions, data.id(), uid, attempts));
     let drive = Drive {
         journal: &mut taken.journal,
         sink: &mut sink,
@@ -134,10 +136,7 @@ impl<'a> Target<'a> for &'a mut DurableSession {
             while let Some(event) = events.recv().await {
                 queue.emit(event).await;
             }
-            let Finished { result, view } = finished.await.map_err(|_| {
-                let message = "the driver of the session crashed; resume it";
-                SessionError::new(SessionReason::LostOwnership, message)
-            })?;
+            let Finished { result, view } = finished.await.map_err(|_| crashed())?;
             *session.view_mut() = view;
             match result? {
                 Driven::Result(result) => Ok(*result),
@@ -148,6 +147,12 @@ impl<'a> Target<'a> for &'a mut DurableSession {
             }
         })
     }
+}
+
+/// A driver that is gone without a word.
+pub(crate) fn crashed() -> SessionError {
+    let message = "the driver of the session crashed; resume it";
+    SessionError::new(SessionReason::LostOwnership, message)
 }
 
 /// Takes a session and does what is asked of it.
@@ -163,16 +168,22 @@ async fn take_and_drive(
         result: Err(error),
         view,
     };
-    let mut taken = match sessions.take(&view, Takeover::IfExpired).await {
+    let mut taken = match sessions.take(&view, Purpose::Driving).await {
         Ok(taken) => taken,
         Err(error) => return refused(view, error),
     };
-    if let Err(error) = taken.catch_up(orders.op).await {
-        taken.lease.release().await;
-        return refused(view, error);
-    }
-    let Some(uid) = view.data.uid() else {
-        return refused(view, SessionError::lost_ownership());
+    let caught_up = taken.catch_up(orders.op).await;
+    // Who came to shut down meanwhile finds nothing begun.
+    let uid = caught_up.and_then(|()| {
+        sessions.may(Purpose::Driving)?;
+        view.data.uid().ok_or_else(SessionError::lost_ownership)
+    });
+    let uid = match uid {
+        Ok(uid) => uid,
+        Err(error) => {
+            taken.lease.release().await;
+            return refused(view, error);
+        }
     };
     let noted = sessions.note(uid);
     let listener = Some(to_caller);
@@ -180,11 +191,17 @@ async fn take_and_drive(
 }
 
 impl Taken {
+    /// Takes in what others did.
+    pub(crate) async fn refresh(&mut self) -> Result<Refreshed, SessionError> {
+        let journal = &mut self.journal;
+        let asking = Asking::again(&*journal.store, journal.retry_for);
+        journal.view.refresh(asking).await
+    }
+
     /// Takes in what others did since this view. Who replies must have seen what is replied to.
     async fn catch_up(&mut self, op: Operation) -> Result<(), SessionError> {
         let seen = self.journal.session().version();
-        let store = Arc::clone(&self.journal.store);
-        self.journal.view.refresh(&*store).await?;
+        self.refresh().await?;
         let found = self.journal.session().version();
         if op == Operation::Reply && found != seen {
             return Err(SessionError::conflict(seen, found));

@@ -1,13 +1,11 @@
 //! What a run had done and could not store.
 
-use std::sync::Arc;
-
 use allm_core::session::{EntryBody, LateOutcome, read};
-use allm_core::{EntryClass, LoadFrom, SessionError, SessionReason, Takeover, Version};
+use allm_core::{EntryClass, LoadFrom, SessionError, SessionReason, Version};
 
 use super::durable::DurableSession;
 use super::journal::Journal as _;
-use super::registry::Taken;
+use super::taking::{Purpose, Taken};
 
 impl DurableSession {
     /// Appends what a run had done when its store failed, and could not store: the `unsaved` of its error.
@@ -16,7 +14,7 @@ impl DurableSession {
     ///
     /// `lost_ownership` when somebody else has driven the session since; what its calls came to is then kept as evidence.
     pub async fn save(&mut self, unsaved: Vec<EntryBody>) -> Result<(), SessionError> {
-        let taken = self.sessions().take(self.view(), Takeover::IfExpired);
+        let taken = self.sessions().take(self.view(), Purpose::Settling);
         let saved = match taken.await {
             Ok(mut taken) => {
                 let saved = taken.save(&unsaved).await;
@@ -48,9 +46,8 @@ impl DurableSession {
 
 impl Taken {
     async fn save(&mut self, unsaved: &[EntryBody]) -> Result<(), SessionError> {
-        let journal = &mut self.journal;
-        let seen = journal.session().version();
-        let refreshed = journal.view.refresh(&*journal.store).await?;
+        let seen = self.journal.session().version();
+        let refreshed = self.refresh().await?;
         let mut left = unsaved;
         if refreshed.is_driven {
             // What was thought to be lost may be what is there.
@@ -75,9 +72,9 @@ impl Taken {
 
     /// What drivers have written since, and what came with the first of it.
     async fn driven_since(&self, seen: Version) -> Result<Vec<EntryBody>, SessionError> {
-        let store = Arc::clone(&self.journal.store);
         let id = self.journal.session().id();
-        let loaded = store.load(id, LoadFrom::After(seen)).await?;
+        let asking = self.journal.asking();
+        let loaded = asking.load(id, LoadFrom::After(seen)).await?;
         let mut entries = loaded.entries.iter();
         let Some(first) = entries.find(|entry| entry.class == EntryClass::Progress) else {
             return Ok(Vec::new());

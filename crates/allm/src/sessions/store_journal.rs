@@ -10,9 +10,11 @@ use allm_core::{
     SessionError, SessionStore, StoreError, StoreReason, Timestamp, Version, WriterId,
 };
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 
+use super::asking::{ANSWER_LIMIT, Asking};
 use super::journal::{Appended, Journal, extend};
+use super::late::Attempts;
 use super::lease::Tenure;
 use crate::random;
 
@@ -22,6 +24,8 @@ pub(crate) struct View {
     pub(crate) data: Data,
     pub(crate) link: Link,
     pub(crate) last_writer: Option<WriterId>,
+    /// The version of the last snapshot that is known of.
+    pub(crate) snapshot_at: Version,
 }
 
 /// What a look at the store brought.
@@ -35,14 +39,14 @@ pub(crate) struct Refreshed {
 impl View {
     /// Reads a session. A snapshot that fails its hash is done without.
     pub(crate) async fn load(
-        store: &dyn SessionStore,
+        asking: Asking<'_>,
         id: &allm_core::SessionId,
     ) -> Result<Self, SessionError> {
-        let loaded = store.load(id, LoadFrom::Snapshot).await?;
+        let loaded = asking.load(id, LoadFrom::Snapshot).await?;
         let has_snapshot = loaded.snapshot.is_some();
         match Self::of(&loaded) {
             Err(error) if has_snapshot && error.store_reason() == Some(StoreReason::Corrupt) => {
-                let whole = store.load(id, LoadFrom::After(Version(0))).await?;
+                let whole = asking.load(id, LoadFrom::After(Version(0))).await?;
                 match whole.snapshot {
                     // The entries before it are gone, so there is nothing to begin with.
                     Some(_) => Err(error),
@@ -63,6 +67,10 @@ impl View {
             data,
             link,
             last_writer,
+            snapshot_at: loaded
+                .snapshot
+                .as_ref()
+                .map_or(Version(0), |known| known.version),
         })
     }
 
@@ -73,12 +81,9 @@ impl View {
     }
 
     /// Takes in what others have appended since.
-    pub(crate) async fn refresh(
-        &mut self,
-        store: &dyn SessionStore,
-    ) -> Result<Refreshed, SessionError> {
+    pub(crate) async fn refresh(&mut self, asking: Asking<'_>) -> Result<Refreshed, SessionError> {
         let version = self.data.version();
-        let loaded = store
+        let loaded = asking
             .load(self.data.id(), LoadFrom::After(version))
             .await
             .map_err(lost_if_gone)?;
@@ -152,16 +157,15 @@ pub(crate) struct StoreJournal {
     pub(crate) retry_for: Duration,
     /// After how many entries a snapshot is written.
     pub(crate) snapshot_every: u64,
-    pub(crate) snapshot_at: Version,
     pub(crate) pokes: mpsc::Receiver<()>,
+    pub(crate) attempts: Attempts,
 }
 
-/// How long a store may take to answer.
-const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// The first and the longest wait before a store is asked again.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
-
 impl StoreJournal {
+    pub(crate) fn asking(&self) -> Asking<'_> {
+        Asking::again(&*self.store, self.retry_for)
+    }
+
     fn append_of(&self, input_id: Option<InputId>) -> Append {
         Append {
             id: AppendId::from_bytes(random::bytes()),
@@ -174,20 +178,21 @@ impl StoreJournal {
     /// Writes a snapshot; it is a cache, so a failure is no failure.
     pub(crate) async fn snapshot(&mut self) {
         let Ok(at) = self.view.position() else { return };
-        if at.version == self.snapshot_at {
+        if at.version == self.view.snapshot_at {
             return;
         }
         let link = self.view.link;
         if let Ok(snapshot) = self.view.data.snapshot(&link)
             && let Ok(Ok(())) = timeout(ANSWER_LIMIT, self.store.put_snapshot(&at, snapshot)).await
         {
-            self.snapshot_at = at.version;
+            self.view.snapshot_at = at.version;
         }
     }
 
     /// Takes in what others have appended. Only one may drive the session, so who finds that another has is not the one.
-    async fn catch_up(&mut self) -> Result<Applied, SessionError> {
-        let Refreshed { applied, is_driven } = self.view.refresh(&*self.store).await?;
+    async fn catch_up(&mut self, retry_for: Duration) -> Result<Applied, SessionError> {
+        let asking = Asking::again(&*self.store, retry_for);
+        let Refreshed { applied, is_driven } = self.view.refresh(asking).await?;
         if is_driven {
             return Err(SessionError::lost_ownership());
         }
@@ -205,33 +210,12 @@ pub(crate) struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// Asks a store again that does not answer. What is asked has an id, so asking twice is not doing twice.
-    pub(crate) async fn persist(
-        &self,
-        store: &dyn SessionStore,
-        retry_for: Duration,
-    ) -> Result<Version, StoreError> {
+    /// What is asked has an id, so asking twice is not doing twice.
+    pub(crate) async fn persist(&self, asking: Asking<'_>) -> Result<Version, StoreError> {
         let head = self.next.data.head();
-        let started = Instant::now();
-        let mut wait = BACKOFF.0;
-        loop {
-            let asked = store.append(self.at, self.fence, self.id, self.entries, &head);
-            let asked = match timeout(ANSWER_LIMIT, asked).await {
-                Ok(answered) => answered,
-                Err(_) => Err(StoreError::new(
-                    StoreReason::Unavailable,
-                    "the store does not answer",
-                )),
-            };
-            match asked {
-                Err(error) if error.is_retryable() && started.elapsed() < retry_for => {
-                    let left = retry_for.saturating_sub(started.elapsed());
-                    sleep(wait.min(left)).await;
-                    wait = wait.saturating_mul(2).min(BACKOFF.1);
-                }
-                asked => return asked,
-            }
-        }
+        let (at, fence, id) = (self.at, self.fence, self.id);
+        let append = || asking.store.append(at, fence, id, self.entries, &head);
+        asking.ask(append).await
     }
 }
 
@@ -267,13 +251,14 @@ impl Journal for StoreJournal {
                 entries: &entries,
                 next: &next,
             };
-            match written.persist(&*self.store, self.retry_for).await {
+            match written.persist(self.asking()).await {
                 Ok(_) => {
                     self.tenure.prove();
                     self.view = next;
+                    self.attempts.note(&self.view.data);
                     extend(&mut all, applied);
                     let version = self.view.data.version();
-                    if version.0.saturating_sub(self.snapshot_at.0) >= self.snapshot_every {
+                    if version.0.saturating_sub(self.view.snapshot_at.0) >= self.snapshot_every {
                         self.snapshot().await;
                     }
                     return Ok(Appended {
@@ -283,7 +268,7 @@ impl Journal for StoreJournal {
                 }
                 Err(error) if error.reason == StoreReason::Conflict => {
                     met_others = true;
-                    let seen = self.catch_up().await;
+                    let seen = self.catch_up(self.retry_for).await;
                     extend(
                         &mut all,
                         seen.map_err(|error| error.unsaved(bodies.clone()))?,
@@ -307,8 +292,7 @@ impl Journal for StoreJournal {
     }
 
     async fn refresh(&mut self) -> Result<Applied, SessionError> {
-        let looked = timeout(ANSWER_LIMIT, self.catch_up()).await;
-        match looked.unwrap_or_else(|_| Ok(Applied::default())) {
+        match self.catch_up(Duration::ZERO).await {
             // A store that does not answer is met at the next append.
             Err(error) if error.store_reason().is_some_and(StoreReason::is_retryable) => {
                 Ok(Applied::default())

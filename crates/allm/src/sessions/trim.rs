@@ -28,7 +28,8 @@ impl DurableSession {
         let refused =
             |message: &str| SessionError::from(StoreError::new(StoreReason::Refused, message));
         let store = std::sync::Arc::clone(self.sessions().store());
-        let loaded = store.load(self.id(), LoadFrom::Snapshot).await?;
+        let asking = self.sessions().asking_once();
+        let loaded = asking.load(self.id(), LoadFrom::Snapshot).await?;
         let covers = |version: Version| version.next() >= before;
         match &loaded.snapshot {
             Some(snapshot) if covers(snapshot.version) => {
@@ -52,8 +53,9 @@ impl DurableSession {
         if open.is_none() && self.run().is_none() {
             return Ok(end);
         }
-        let store = self.sessions().store();
-        let loaded = store.load(self.id(), LoadFrom::After(Version(0))).await?;
+        let asking = self.sessions().asking_once();
+        let whole = LoadFrom::After(Version(0));
+        let loaded = asking.load(self.id(), whole).await?;
         let mut first = end;
         for entry in loaded.entries.iter().rev() {
             let entry = read(entry)?;

@@ -8,8 +8,8 @@ use allm_core::session::{
     Operation, Outcome, Session as Data,
 };
 use allm_core::{
-    BoxFuture, CallFailure, CancelToken, ChatResult, Content, FailureReason, InputId, Map, Message,
-    SessionError, SessionUid, Thread, Timestamp, ValidationError,
+    BoxFuture, CancelToken, ChatResult, Content, InputId, Map, Message, SessionError, SessionUid,
+    Thread, Timestamp, ValidationError,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -18,6 +18,7 @@ use super::driver::{Drive, Limits, Orders, Signals, checked_arguments, preview};
 use super::emit::Queue;
 use super::journal::{Journal as _, ValueJournal, machine_time};
 use super::registry::Beginning;
+use super::submitted::{SubmittedResult, error_content};
 use crate::engine::Engine;
 use crate::random;
 
@@ -53,6 +54,8 @@ pub struct Session {
     data: Data,
     /// The name of the next input.
     input_id: Option<InputId>,
+    /// Who gives the next inputs; recorded, not verified, and no part of the document.
+    by: Option<String>,
 }
 
 impl Deref for Session {
@@ -68,6 +71,7 @@ impl From<Data> for Session {
         Self {
             data,
             input_id: None,
+            by: None,
         }
     }
 }
@@ -168,6 +172,11 @@ impl Session {
         self
     }
 
+    /// Who gives the inputs from now on; recorded, not verified.
+    pub fn set_author(&mut self, by: impl Into<String>) {
+        self.by = Some(by.into());
+    }
+
     /// The user says something, or answers the open question, and the model goes on.
     pub fn reply<'a>(
         &'a mut self,
@@ -215,7 +224,8 @@ impl Session {
         call: impl Into<CallRef>,
         answer: impl Into<Content>,
     ) -> Result<(), SessionError> {
-        self.input(|data| data.answer_entry(&call.into(), answer.into(), None))
+        let by = self.by.clone();
+        self.input(|data| data.answer_entry(&call.into(), answer.into(), by))
     }
 
     /// Gives the result of a call that waits for one. Text and parts are told as they are, any other value as compact
@@ -241,9 +251,10 @@ impl Session {
         &mut self,
         results: impl IntoIterator<Item = (C, R)>,
     ) -> Result<(), SessionError> {
+        let by = self.by.clone();
         self.inputs(|data| {
             let entry = |(call, result): (C, R)| {
-                data.result_entry(&call.into(), Outcome::Ok, result.into().0, None)
+                data.result_entry(&call.into(), Outcome::Ok, result.into().0, by.clone())
             };
             results.into_iter().map(entry).collect()
         })
@@ -259,8 +270,8 @@ impl Session {
         call: impl Into<CallRef>,
         message: impl Into<String>,
     ) -> Result<(), SessionError> {
-        let content = error_content(message);
-        self.input(|data| data.result_entry(&call.into(), Outcome::Failed, content, None))
+        let (content, by) = (error_content(message), self.by.clone());
+        self.input(|data| data.result_entry(&call.into(), Outcome::Failed, content, by))
     }
 
     /// Agrees to a call. It runs at the next [`resume`](Self::resume).
@@ -270,7 +281,8 @@ impl Session {
     /// `unknown_call`, `wrong_wait`, `approval_mismatch`, `approval_expired`, or `already_decided` for another decision
     /// than before.
     pub fn approve(&mut self, approval: impl Into<ApprovalRef>) -> Result<(), SessionError> {
-        self.input(|data| data.decision_entry(&approval.into(), Decision::Approved, None))
+        let by = self.by.clone();
+        self.input(|data| data.decision_entry(&approval.into(), Decision::Approved, by))
     }
 
     /// Agrees to a call with other arguments, which must fit the tool's schema.
@@ -284,9 +296,9 @@ impl Session {
         approval: impl Into<ApprovalRef>,
         arguments: Map,
     ) -> Result<(), SessionError> {
-        let decision = Decision::Edited(Edited { arguments });
+        let (decision, by) = (Decision::Edited(Edited { arguments }), self.by.clone());
         self.input(|data| {
-            let body = data.decision_entry(&approval.into(), decision, None)?;
+            let body = data.decision_entry(&approval.into(), decision, by)?;
             checked_arguments(engine, data, &body)?;
             Ok(body)
         })
@@ -305,7 +317,8 @@ impl Session {
         let decision = Decision::Denied(Denied {
             reason: reason.into(),
         });
-        self.input(|data| data.decision_entry(&approval.into(), decision, None))
+        let by = self.by.clone();
+        self.input(|data| data.decision_entry(&approval.into(), decision, by))
     }
 
     /// Says that a call of unknown outcome did not happen: it runs at the next [`resume`](Self::resume), with the same
@@ -315,7 +328,8 @@ impl Session {
     ///
     /// `unknown_call`, or `wrong_wait` for a call that waits for something else.
     pub fn rerun(&mut self, call: impl Into<CallRef>) -> Result<(), SessionError> {
-        self.input(|data| data.rerun_entry(&call.into(), None))
+        let by = self.by.clone();
+        self.input(|data| data.rerun_entry(&call.into(), by))
     }
 
     /// Ends what goes on or waits. What was paid for is kept, and the conversation can be sent.
@@ -324,7 +338,7 @@ impl Session {
     ///
     /// None at present; a stored session's can fail.
     pub fn cancel(&mut self, reason: impl Into<String>) -> Result<(), SessionError> {
-        let bodies = self.data.cancel_entries(reason, None);
+        let bodies = self.data.cancel_entries(reason, self.by.clone());
         if !bodies.is_empty() {
             ValueJournal(&mut self.data).apply(&bodies, None)?;
         }
@@ -418,44 +432,6 @@ pub(crate) fn fresh_inputs(
         fresh.push(body);
     }
     Ok(fresh)
-}
-
-/// A result from outside: text or parts as they are, any other value as compact JSON.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SubmittedResult(pub(crate) Content);
-
-impl From<&str> for SubmittedResult {
-    fn from(text: &str) -> Self {
-        Self(text.into())
-    }
-}
-
-impl From<String> for SubmittedResult {
-    fn from(text: String) -> Self {
-        Self(text.into())
-    }
-}
-
-impl From<Content> for SubmittedResult {
-    fn from(content: Content) -> Self {
-        Self(content)
-    }
-}
-
-impl From<serde_json::Value> for SubmittedResult {
-    fn from(value: serde_json::Value) -> Self {
-        match value {
-            serde_json::Value::String(text) => Self(text.into()),
-            value => Self(value.to_string().into()),
-        }
-    }
-}
-
-/// What the model is told of a failure from outside.
-pub(crate) fn error_content(message: impl Into<String>) -> Content {
-    CallFailure::new(FailureReason::Reported, message)
-        .to_content()
-        .into()
 }
 
 impl<'a> Target<'a> for &'a mut Session {

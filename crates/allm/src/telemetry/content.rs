@@ -1,12 +1,13 @@
 //! What was said, for those who ask for it, in the form of the GenAI conventions.
 
+use allm_core::json::Sorted;
 use allm_core::{Message, Part, Redactor, Response, Role};
 use serde_json::{Value, json};
 
 /// A value as JSON text without secrets. Texts are cleaned before they are escaped.
 pub(super) fn text(redactor: &Redactor, mut value: Value) -> String {
     redactor.clean_value(&mut value);
-    value.to_string()
+    Sorted(&value).to_string()
 }
 
 pub(super) fn input<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Value {

@@ -74,12 +74,17 @@ impl ModelCallSpan {
     }
 
     /// An event has come.
-    pub(crate) fn event(&mut self, event: &Event, now: Instant) {
+    pub(crate) fn event(&mut self, event: &Event) {
         if !is_content(event) {
             return;
         }
-        let after = now.duration_since(self.last_chunk);
         self.chunks += 1;
+        // Nobody asks when the others came.
+        if self.chunks > 1 && self.metrics.is_none() {
+            return;
+        }
+        let now = Instant::now();
+        let after = now.duration_since(self.last_chunk);
         if self.chunks == 1 {
             let seconds = after.as_secs_f64();
             self.span

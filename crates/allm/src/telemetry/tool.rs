@@ -64,7 +64,9 @@ impl ToolSpan {
             ToolOutcome::Replied { content, .. } | ToolOutcome::Halted { content, .. } => {
                 Some(content.as_str())
             }
-            ToolOutcome::Asked { question, .. } => Some(question.as_str()),
+            ToolOutcome::Asked { question, .. } | ToolOutcome::AskedToGoOn { question, .. } => {
+                Some(question.as_str())
+            }
             _ => None,
         };
         let (Some(redactor), Some(arguments)) = (captures, open.arguments) else {

@@ -6,6 +6,7 @@ mod encoding;
 mod reports;
 mod settle;
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -13,11 +14,12 @@ use std::time::Duration;
 
 use allm_core::run::{CallToRun, Stop, ToolOutcome};
 use allm_core::{
-    CancelToken, Event, ToolError, ToolFailure, ToolProgress, ToolReason, compact, encode,
+    Answer, CancelToken, Event, ToolError, ToolFailure, ToolProgress, ToolReason, compact, encode,
 };
 use futures_core::Stream;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use super::executor::exited;
@@ -46,6 +48,18 @@ pub(crate) enum BatchItem {
     },
 }
 
+/// What is known of an attempt beyond its call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attempt {
+    /// What a person has answered to the handler, which asked to go on.
+    pub(crate) answer: Option<Answer>,
+    /// When it must have ended, whatever the time limit of its tool.
+    pub(crate) until: Option<Instant>,
+}
+
+/// What is known of attempts, by the place of the call in the response.
+pub(crate) type Attempts = BTreeMap<u32, Attempt>;
+
 /// A batch that runs. Its calls go on while nobody polls it; it ends when every call has been told as done.
 ///
 /// # Cancel safety
@@ -64,6 +78,7 @@ struct Shared {
     tools: ToolSet,
     settings: Arc<RunnerSettings>,
     turn: u32,
+    attempts: Attempts,
     /// The parent of the token of each call.
     cancel: CancelToken,
     /// `None` when there is no runtime to run anything.
@@ -79,6 +94,7 @@ impl BatchRun {
         tools: ToolSet,
         settings: Arc<RunnerSettings>,
         turn: u32,
+        attempts: Attempts,
     ) -> Self {
         let shared = Arc::new(Shared {
             board: Board::new(
@@ -91,6 +107,7 @@ impl BatchRun {
             cancel: settings.cancel.child(),
             settings,
             turn,
+            attempts,
             runtime: Handle::try_current().ok(),
             parent: Span::current(),
         });

@@ -1,5 +1,6 @@
 //! Whether the arguments of a call are right.
 
+use allm_core::json::in_order;
 use allm_core::limits::{MAX_ARGUMENT_DEPTH, MAX_ARGUMENT_FAULTS, MAX_TOOL_ARGUMENTS};
 use allm_core::{
     ArgumentFault, ArgumentFaults, ArgumentLimits, MalformedArguments, Map, ToolCall, ToolExecutor,
@@ -89,8 +90,9 @@ fn schema_faults(schema: &Validator, arguments: &Value) -> Vec<ArgumentFault> {
     if schema.is_valid(arguments) {
         return Vec::new();
     }
+    let arguments = in_order(arguments);
     let mut faults = Vec::new();
-    for error in schema.iter_errors(arguments) {
+    for error in schema.iter_errors(&arguments) {
         if faults.len() >= MAX_ARGUMENT_FAULTS {
             break;
         }

@@ -9,14 +9,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use allm_core::run::{CallToRun, DeadlineScope, HaltFacts, Stop, UnknownTools};
+use allm_core::run::{CallToRun, DeadlineScope, HaltFacts, Stop, ToolOutcome, UnknownTools};
 use allm_core::{
     CallFailure, EngineError, Error, Event, FailureReason, HaltReason, Map, Message, Tool,
     ToolCall, ToolResultEncoded, encode,
 };
 use futures_core::Stream;
 
-use super::batch::{BatchItem, BatchRun};
+use super::batch::{Attempts, BatchItem, BatchRun};
 use super::toolset::ToolSet;
 
 use options::Resolved;
@@ -65,7 +65,7 @@ pub fn run_tool_calls(
             }
             halts.extend(done.halt.map(|halt| (done.place, halt)));
             if let Some(place) = messages.get_mut(done.place) {
-                *place = Some(done.message);
+                *place = done.message;
             }
         }
         let first = halts.into_iter().min_by_key(|(place, _)| *place);
@@ -102,7 +102,7 @@ pub fn stream_tool_calls(
 /// The results of a batch of calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolBatch {
-    /// One message for each call, in call order.
+    /// One message for each call, in call order; none for a call whose handler asked to go on with the answer.
     pub messages: Vec<Message>,
     /// What speaks against going on: that of the lowest index among the calls that halted, unless the whole batch was
     /// stopped.
@@ -180,10 +180,10 @@ enum Item {
     Done(Box<Done>),
 }
 
-/// A call that has its message.
+/// A call that came to its end, or asks to go on and has no message.
 struct Done {
     place: usize,
-    message: Message,
+    message: Option<Message>,
     halt: Option<HaltFacts>,
     events: Vec<Event>,
 }
@@ -283,7 +283,7 @@ impl Given {
             }
         }
         let deadline = self.options.deadline;
-        let mut run = BatchRun::start(batch, tools, Arc::new(settings), 0);
+        let mut run = BatchRun::start(batch, tools, Arc::new(settings), 0, Attempts::default());
         let over = deadline.map(|limit| (limit, Stop::Deadline(DeadlineScope::Run)));
         run.stop_when(cancel, over);
         Ok(Running {
@@ -314,14 +314,14 @@ impl Running {
             let Some(call) = self.calls.get(place) else {
                 continue;
             };
-            let Some(message) = outcome.message(call) else {
+            if outcome == ToolOutcome::NotStarted {
                 let stop = self.run.stopped().unwrap_or(Stop::Cancelled);
                 self.closing.insert(place, closed(stop, call));
                 continue;
-            };
+            }
             return Poll::Ready(Some(Item::Done(Box::new(Done {
                 place,
-                message,
+                message: outcome.message(call),
                 halt: HaltFacts::of_outcome(call, &outcome),
                 events,
             }))));
@@ -336,12 +336,13 @@ impl Running {
         let content = failure.to_content();
         Some(Item::Done(Box::new(Done {
             place,
-            message: Message::tool_error(call.id.clone(), &*content),
+            message: Some(Message::tool_error(call.id.clone(), &*content)),
             halt: None,
             events: vec![Event::ToolResultEncoded(ToolResultEncoded {
                 index: u32::try_from(place).unwrap_or(u32::MAX),
                 id: call.id.clone(),
                 content,
+                media: Vec::new(),
                 is_error: true,
             })],
         })))

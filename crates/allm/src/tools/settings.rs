@@ -49,8 +49,16 @@ pub(crate) struct RunnerSettings {
     pub(crate) on_late: Option<OnLate>,
 }
 
-/// Hears of handlers that go on after their call has ended.
-pub(crate) type OnLate = Arc<dyn Fn(LateReply) + Send + Sync>;
+/// Who keeps what handlers come to too late.
+pub(crate) trait Late: Send + Sync {
+    /// Which attempt of a call it is that begins now.
+    fn attempt(&self, turn: u32, index: u32) -> u32;
+
+    /// Keeps what one came to.
+    fn keep(&self, late: LateReply);
+}
+
+pub(crate) type OnLate = Arc<dyn Late>;
 
 impl Default for RunnerSettings {
     fn default() -> Self {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use allm_core::json::in_order;
 use allm_core::{
     Fault, FaultCode, Path, Tool, ValidationError, ValidationReason, compact, validate,
 };
@@ -109,7 +110,7 @@ impl ToolSet {
 fn compile(tool: &Tool) -> Result<Validator, String> {
     jsonschema::options()
         .offline()
-        .build(&tool.schema)
+        .build(&in_order(&tool.schema))
         // What it says may hold values of the schema, which belong to the caller; the place is enough.
         .map_err(|error| match error.schema_path().as_str() {
             "" => "the schema does not compile".to_owned(),

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::sse::{Frame, Sse, TooLarge, text};
+use super::sse::{Frame, Seen, Sse, TooLarge, text};
 
 /// Tells what a body is by its first bytes, and takes it apart.
 pub(crate) struct Body {
@@ -117,9 +117,9 @@ impl Body {
     }
 
     /// The next event of what was pushed.
-    pub(crate) fn next(&mut self) -> Option<Result<Frame, BodyFault>> {
+    pub(crate) fn next(&mut self) -> Option<Result<Seen<'_>, BodyFault>> {
         match &mut self.form {
-            Form::Events(sse) => sse.next().map(|frame| frame.map_err(BodyFault::from)),
+            Form::Events(sse) => sse.next().map(|seen| seen.map_err(BodyFault::from)),
             Form::Unknown(_) | Form::Document(_) | Form::Other => None,
         }
     }
@@ -171,8 +171,8 @@ mod tests {
         let mut pieces = Vec::new();
         for chunk in chunks {
             body.push(Bytes::copy_from_slice(chunk))?;
-            while let Some(frame) = body.next() {
-                pieces.push(Piece::Frame(frame?));
+            while let Some(seen) = body.next() {
+                pieces.push(Piece::Frame(seen?.frame()));
             }
         }
         pieces.extend(body.finish()?);

@@ -3,11 +3,12 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::uri::Scheme;
 use http::{Request, Uri};
 use http_body_util::{BodyExt as _, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
@@ -32,21 +33,37 @@ pub(crate) struct Clients(Arc<Mutex<Vec<ByLimit>>>);
 /// How many are kept, for a caller who has another limit for every call.
 const LIMITS: usize = 8;
 
-type ByLimit = (Option<Duration>, HttpClient);
+type ByLimit = (Option<Duration>, Security, HttpClient);
+
+/// Whether connections are secured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Security {
+    /// Over TLS, by the system's certificates.
+    Tls,
+    /// Not at all, and the certificates are not read: that takes longer than everything else before a first answer.
+    Plain,
+}
 
 impl Clients {
     /// The client whose connections have this limit.
-    pub(crate) fn get(&self, connect: Option<Duration>) -> Result<HttpClient, NoRoots> {
+    pub(crate) fn get(
+        &self,
+        connect: Option<Duration>,
+        security: Security,
+    ) -> Result<HttpClient, NoRoots> {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, client)) = clients.iter().find(|(limit, _)| *limit == connect) {
+        let mut known = clients.iter();
+        if let Some((_, _, client)) =
+            known.find(|(limit, secured, _)| *limit == connect && *secured == security)
+        {
             return Ok(client.clone());
         }
-        let client = client(connect)?;
+        let client = client(connect, security)?;
         if clients.len() >= LIMITS {
             // Calls that go on keep theirs.
             clients.remove(0);
         }
-        clients.push((connect, client.clone()));
+        clients.push((connect, security, client.clone()));
         Ok(client)
     }
 }
@@ -61,9 +78,14 @@ impl fmt::Debug for Clients {
 #[derive(Debug)]
 pub(crate) struct NoRoots;
 
-fn client(limit: Option<Duration>) -> Result<HttpClient, NoRoots> {
-    let tls = connector()?;
-    let limited = Limited { tls, limit };
+fn client(limit: Option<Duration>, security: Security) -> Result<HttpClient, NoRoots> {
+    let limited = Limited {
+        way: match security {
+            Security::Tls => Secured::Tls(connector()?),
+            Security::Plain => Secured::Plain(Way::of_environment()),
+        },
+        limit,
+    };
     let pooled: Client<Limited, Full<Bytes>> = Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(90))
@@ -71,25 +93,18 @@ fn client(limit: Option<Duration>) -> Result<HttpClient, NoRoots> {
     Ok(Arc::new(pooled))
 }
 
-/// What makes connections, the same for all: reading the system's certificates takes longer than a call may.
+/// What makes secured connections, the same for all: reading the system's certificates takes longer than a call may.
 fn connector() -> Result<HttpsConnector<Way>, NoRoots> {
     static CONNECTOR: OnceLock<HttpsConnector<Way>> = OnceLock::new();
     if let Some(known) = CONNECTOR.get() {
         return Ok(known.clone());
     }
-    let mut http = HttpConnector::new();
-    http.enforce_http(false);
-    http.set_nodelay(true);
-    let way = Way {
-        http,
-        proxies: Arc::new(Matcher::from_env()),
-    };
     let tls = HttpsConnectorBuilder::new()
         .with_native_roots()
         .map_err(|_| NoRoots)?
         .https_or_http()
         .enable_all_versions()
-        .wrap_connector(way);
+        .wrap_connector(Way::of_environment());
     Ok(CONNECTOR.get_or_init(|| tls).clone())
 }
 
@@ -108,6 +123,22 @@ impl Transport for Client<Limited, Full<Bytes>> {
 pub(crate) struct Way {
     http: HttpConnector,
     proxies: Arc<Matcher>,
+}
+
+impl Way {
+    /// With the proxies that the environment names.
+    fn of_environment() -> Self {
+        static WAY: LazyLock<Way> = LazyLock::new(|| {
+            let mut http = HttpConnector::new();
+            http.enforce_http(false);
+            http.set_nodelay(true);
+            Way {
+                http,
+                proxies: Arc::new(Matcher::from_env()),
+            }
+        });
+        WAY.clone()
+    }
 }
 
 impl Service<Uri> for Way {
@@ -146,8 +177,31 @@ pub(crate) fn is_loopback(host: &str) -> bool {
 /// Connects within a limit: name, TCP and TLS.
 #[derive(Clone)]
 pub(crate) struct Limited {
-    tls: HttpsConnector<Way>,
+    way: Secured,
     limit: Option<Duration>,
+}
+
+#[derive(Clone)]
+enum Secured {
+    Tls(HttpsConnector<Way>),
+    Plain(Way),
+}
+
+impl Secured {
+    fn call(&mut self, to: Uri) -> Connecting<MaybeHttpsStream<TokioIo<TcpStream>>> {
+        match self {
+            Self::Tls(tls) => Box::pin(tls.call(to)),
+            // An address is of one kind, and so is the client that was made for it.
+            Self::Plain(_) if to.scheme() != Some(&Scheme::HTTP) => {
+                let error = std::io::Error::other("the address is not one of plain HTTP");
+                Box::pin(std::future::ready(Err(error.into())))
+            }
+            Self::Plain(way) => {
+                let connecting = way.call(to);
+                Box::pin(async move { connecting.await.map(MaybeHttpsStream::Http) })
+            }
+        }
+    }
 }
 
 /// A connection was not made in time.
@@ -172,9 +226,9 @@ impl Service<Uri> for Limited {
     }
 
     fn call(&mut self, to: Uri) -> Self::Future {
-        let connecting = self.tls.call(to);
+        let connecting = self.way.call(to);
         match self.limit {
-            None => Box::pin(connecting),
+            None => connecting,
             Some(limit) => Box::pin(async move {
                 match tokio::time::timeout(limit, connecting).await {
                     Ok(connected) => connected,

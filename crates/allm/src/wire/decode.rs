@@ -6,12 +6,19 @@ use serde::de::IgnoredAny;
 
 use super::answer::Answer;
 use super::body::BodyFault;
-use super::sse::Frame;
+use super::sse::{Frame, Seen};
 
 /// Reads the frames of one wire.
 pub(crate) trait Decoder: Send {
     /// Reads one frame; its data is neither empty nor the done marker.
     fn frame(&mut self, frame: &Frame, answer: &mut Answer) -> Result<Flow, Fault>;
+
+    /// Reads a frame that is like the one before it but for its delta. `false` if it is not: then nothing was done, and
+    /// [`frame`](Self::frame) reads it. Both make the same of a frame; this is for those that come by the thousand.
+    fn glance(&mut self, seen: &Seen<'_>, answer: &mut Answer) -> bool {
+        let _ = (seen, answer);
+        false
+    }
 
     /// Reads an answer that came as one JSON document. [`end`](Self::end) is called after it.
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault>;

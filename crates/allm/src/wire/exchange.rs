@@ -283,7 +283,17 @@ impl Exchange {
                 self.fail(error);
             }
             Phase::Reading(_) | Phase::Tail(_) => match self.body.next() {
-                Some(Ok(frame)) => self.take_frame(&frame, false),
+                Some(Ok(seen)) => {
+                    if !self.answer.about().raw_chunks
+                        && self.decoder.glance(&seen, &mut self.answer)
+                    {
+                        self.clock.frame();
+                        self.frames += 1;
+                    } else {
+                        let frame = seen.frame();
+                        self.take_frame(&frame, false);
+                    }
+                }
                 Some(Err(fault)) => self.unreadable(fault),
                 None => return self.poll_body(cx),
             },
@@ -291,15 +301,20 @@ impl Exchange {
         Poll::Ready(())
     }
 
-    /// Looks at the clock.
-    fn poll_clock(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Sees to the limits; what runs without a pause looks at the clock.
+    fn poll_clock(&mut self, pauses: bool, cx: &mut Context<'_>) -> Poll<()> {
         let waits = match &self.phase {
             Phase::Sending(_) => clock::Waits::Head,
             Phase::Reading(_) => clock::Waits::Bytes,
             Phase::Tail(_) => clock::Waits::Tail,
             Phase::New(_) | Phase::Failing(_) | Phase::Ended => return Poll::Pending,
         };
-        match ready!(self.clock.poll(waits, cx)) {
+        let passed = if pauses {
+            self.clock.poll(waits, cx)
+        } else {
+            self.clock.look(waits, cx)
+        };
+        match ready!(passed) {
             clock::Passed::Tail => self.end(End::Quiet),
             passed => {
                 let error = fault::passed(passed, &self.answer);
@@ -327,12 +342,12 @@ impl Stream for Exchange {
                 this.fail(fault::cancelled(&this.answer));
                 continue;
             }
-            if this.poll_work(cx).is_pending() && this.poll_clock(cx).is_pending() {
+            if this.poll_work(cx).is_pending() && this.poll_clock(true, cx).is_pending() {
                 return Poll::Pending;
             }
         }
         // A server that never pauses does not keep the limits from being seen.
-        let _ = this.poll_clock(cx);
+        let _ = this.poll_clock(false, cx);
         cx.waker().wake_by_ref();
         Poll::Pending
     }

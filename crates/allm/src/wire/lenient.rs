@@ -14,7 +14,15 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 #[derive(Debug, Default)]
 pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
 
-impl Text<'_> {
+impl<'a> Text<'a> {
+    /// The text where it stands in its frame, if it is there as it is and not empty.
+    pub(crate) fn borrowed(&self) -> Option<&'a str> {
+        match self.0 {
+            Some(Cow::Borrowed(text)) if !text.is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
     /// The text, unless it is absent or empty.
     pub(crate) fn get(&self) -> Option<&str> {
         self.0.as_deref().filter(|text| !text.is_empty())

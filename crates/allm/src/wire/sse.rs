@@ -3,9 +3,13 @@
 //! An event whose one `data` line came in one chunk is a slice of that chunk; nothing is copied for it. Every byte is
 //! looked at a constant number of times, however the input is cut.
 
+mod value;
+
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use memchr::memchr2;
+
+use value::{Known, Value, known};
 
 /// One event of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +18,17 @@ pub(crate) struct Frame {
     pub(crate) name: ByteString,
     /// The `data` lines, joined with LF.
     pub(crate) data: ByteString,
+}
+
+/// One event of a stream where it lies, before anybody knows whether it is text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen<'a> {
+    /// What the last `event` line says; empty if there is none.
+    pub(crate) name: &'a [u8],
+    /// The `data` lines, joined with LF.
+    pub(crate) data: &'a [u8],
+    name_in: &'a Bytes,
+    data_in: &'a Bytes,
 }
 
 /// An event holds more than it may.
@@ -27,19 +42,16 @@ pub(crate) struct Sse {
     /// How many bytes of the mark at the start of the input have been seen; `None` after the start.
     mark: Option<usize>,
     chunk: Bytes,
+    /// How much of the chunk was read.
+    at: usize,
     /// A line that began in an earlier chunk.
     begun: BytesMut,
     /// The last line ended with CR, so a LF that comes next belongs to it.
     after_cr: bool,
-    name: ByteString,
-    data: Data,
-}
-
-/// The data lines of an event so far.
-enum Data {
-    None,
-    One(Bytes),
-    Several(BytesMut),
+    name: Value,
+    data: Value,
+    /// Name and data of the event that was read last.
+    last: (Value, Value),
 }
 
 const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
@@ -52,25 +64,28 @@ impl Sse {
             limit,
             mark: Some(0),
             chunk: Bytes::new(),
+            at: 0,
             begun: BytesMut::new(),
             after_cr: false,
-            name: ByteString::new(),
-            data: Data::None,
+            name: Value::None,
+            data: Value::None,
+            last: (Value::None, Value::None),
         }
     }
 
     /// Takes the next bytes of the input. What came before must have been read to its end with [`next`](Self::next).
     pub(crate) fn push(&mut self, chunk: Bytes) {
         self.chunk = chunk;
+        self.at = 0;
         if let Some(seen) = self.mark {
             self.skip_mark(seen);
         }
     }
 
     fn skip_mark(&mut self, mut seen: usize) {
-        while let Some(byte) = self.chunk.first() {
+        while let Some(byte) = self.chunk.get(self.at) {
             if MARK.get(seen) == Some(byte) {
-                let _ = self.chunk.split_to(1);
+                self.at += 1;
                 seen += 1;
                 if seen < MARK.len() {
                     continue;
@@ -87,35 +102,46 @@ impl Sse {
     }
 
     /// The next event of what was pushed; `None` when there is no whole one left.
-    pub(crate) fn next(&mut self) -> Option<Result<Frame, TooLarge>> {
+    pub(crate) fn next(&mut self) -> Option<Result<Seen<'_>, TooLarge>> {
+        match self.advance()? {
+            Ok(()) => Some(Ok(self.seen())),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Reads up to the end of the next event.
+    fn advance(&mut self) -> Option<Result<(), TooLarge>> {
         if self.mark.is_some() {
             return None;
         }
         loop {
-            if self.after_cr && !self.chunk.is_empty() {
-                self.after_cr = false;
-                if self.chunk.first() == Some(&b'\n') {
-                    let _ = self.chunk.split_to(1);
+            let rest = self.chunk.get(self.at..).unwrap_or_default();
+            let length = match rest.first() {
+                Some(b'\n') if self.after_cr => {
+                    self.after_cr = false;
+                    self.at += 1;
+                    continue;
                 }
-            }
-            let Some(end) = memchr2(b'\n', b'\r', &self.chunk) else {
-                return match self.keep_rest() {
-                    Ok(()) => None,
-                    Err(error) => Some(Err(error)),
-                };
+                Some(b'\n' | b'\r') => Some(0),
+                _ => memchr2(b'\n', b'\r', rest),
             };
-            self.after_cr = self.chunk.get(end) == Some(&b'\r');
-            let rest = self.chunk.split_to(end);
-            let _ = self.chunk.split_to(1);
-            let line = if self.begun.is_empty() {
-                rest
+            let Some(length) = length else {
+                return self.keep_rest().err().map(Err);
+            };
+            self.after_cr = rest.get(length) == Some(&b'\r');
+            let (begin, end) = (self.at, self.at + length);
+            self.at = end + 1;
+            let ended = if self.begun.is_empty() {
+                self.line(begin, end)
             } else {
-                self.begun.extend_from_slice(&rest);
-                self.begun.split().freeze()
+                self.begun
+                    .extend_from_slice(rest.get(..length).unwrap_or_default());
+                let line = self.begun.split().freeze();
+                self.line_apart(&line)
             };
-            match self.line(&line) {
-                Ok(None) => {}
-                Ok(Some(frame)) => return Some(Ok(frame)),
+            match ended {
+                Ok(false) => {}
+                Ok(true) => return Some(Ok(())),
                 Err(error) => return Some(Err(error)),
             }
         }
@@ -129,16 +155,24 @@ impl Sse {
         }
         let last = self.begun.split().freeze();
         if !last.is_empty()
-            && let Err(error) = self.line(&last)
+            && let Err(error) = self.line_apart(&last)
         {
             return Some(Err(error));
         }
-        self.dispatch().map(Ok)
+        self.dispatch().then(|| Ok(self.seen().frame()))
     }
 
-    /// Keeps a line that has not ended, as far as it matters: nothing of comments and unknown fields is held.
+    /// Keeps what has not ended, as far as it matters: nothing of comments and unknown fields is held.
     fn keep_rest(&mut self) -> Result<(), TooLarge> {
-        let rest = std::mem::take(&mut self.chunk);
+        let chunk = std::mem::take(&mut self.chunk);
+        self.name.part_from(&chunk);
+        self.data.part_from(&chunk);
+        let rest = chunk.get(self.at..).unwrap_or_default();
+        self.at = 0;
+        if rest.is_empty() {
+            return Ok(());
+        }
+        self.after_cr = false;
         let known = FIELD.saturating_sub(self.begun.len());
         self.begun
             .extend_from_slice(rest.get(..known.min(rest.len())).unwrap_or_default());
@@ -159,27 +193,46 @@ impl Sse {
         Ok(())
     }
 
-    fn line(&mut self, line: &Bytes) -> Result<Option<Frame>, TooLarge> {
+    /// Reads a line of the chunk; whether an event ends with it.
+    fn line(&mut self, begin: usize, end: usize) -> Result<bool, TooLarge> {
+        let line = self.chunk.get(begin..end).unwrap_or_default();
         if line.is_empty() {
             return Ok(self.dispatch());
         }
-        let (field, value) = match field(line) {
-            Some((field, value)) => (field, line.slice(value..)),
-            None => (&**line, Bytes::new()),
-        };
-        match field {
-            b"data" => self.add(value)?,
-            b"event" if value.len() > self.limit => return Err(TooLarge),
-            b"event" => self.name = text(value),
-            // Comments, `id`, `retry`, and what there may be one day.
-            _ => {}
+        match known(line) {
+            Known::Data(value) if self.data.is_none() => {
+                self.fits(line.len() - value)?;
+                self.data = Value::Here(begin + value, end);
+            }
+            Known::Event(value) if line.len() - value <= self.limit => {
+                self.name = Value::Here(begin + value, end);
+            }
+            Known::Other => {}
+            Known::Data(_) | Known::Event(_) => {
+                let line = self.chunk.slice(begin..end);
+                return self.line_apart(&line);
+            }
         }
-        Ok(None)
+        Ok(false)
+    }
+
+    /// The same of a line that does not lie in the chunk, or is not the only one.
+    fn line_apart(&mut self, line: &Bytes) -> Result<bool, TooLarge> {
+        if line.is_empty() {
+            return Ok(self.dispatch());
+        }
+        match known(line) {
+            Known::Data(value) => self.add(line.slice(value..))?,
+            Known::Event(value) if line.len() - value > self.limit => return Err(TooLarge),
+            Known::Event(value) => self.name = Value::Apart(line.slice(value..)),
+            Known::Other => {}
+        }
+        Ok(false)
     }
 
     /// Whether a line of so much more data may be added.
     fn fits(&self, more: usize) -> Result<(), TooLarge> {
-        let line_end = usize::from(!matches!(self.data, Data::None));
+        let line_end = usize::from(!self.data.is_none());
         if self.data.len() + line_end + more > self.limit {
             return Err(TooLarge);
         }
@@ -188,35 +241,63 @@ impl Sse {
 
     fn add(&mut self, value: Bytes) -> Result<(), TooLarge> {
         self.fits(value.len())?;
-        self.data = match std::mem::replace(&mut self.data, Data::None) {
-            Data::None => Data::One(value),
-            Data::One(first) => {
+        self.data.part_from(&self.chunk);
+        self.data = match std::mem::take(&mut self.data) {
+            Value::None | Value::Here(..) => Value::Apart(value),
+            Value::Apart(first) => {
                 let mut joined = BytesMut::from(first);
                 joined.extend_from_slice(b"\n");
                 joined.extend_from_slice(&value);
-                Data::Several(joined)
+                Value::Several(joined)
             }
-            Data::Several(mut joined) => {
+            Value::Several(mut joined) => {
                 joined.extend_from_slice(b"\n");
                 joined.extend_from_slice(&value);
-                Data::Several(joined)
+                Value::Several(joined)
             }
         };
         Ok(())
     }
 
     /// Ends the event, if there is one. Its name ends with it either way.
-    fn dispatch(&mut self) -> Option<Frame> {
+    fn dispatch(&mut self) -> bool {
         let name = std::mem::take(&mut self.name);
-        let data = match std::mem::replace(&mut self.data, Data::None) {
-            Data::None => return None,
-            Data::One(data) => data,
-            Data::Several(data) => data.freeze(),
+        if self.data.is_none() {
+            return false;
+        }
+        let data = match std::mem::take(&mut self.data) {
+            Value::Several(data) => Value::Apart(data.freeze()),
+            data => data,
         };
-        Some(Frame {
+        self.last = (name, data);
+        true
+    }
+
+    /// The event that ended last. It lies there until more is read.
+    fn seen(&self) -> Seen<'_> {
+        let (name, name_in) = self.last.0.within(&self.chunk);
+        let (data, data_in) = self.last.1.within(&self.chunk);
+        Seen {
             name,
-            data: text(data),
-        })
+            data,
+            name_in,
+            data_in,
+        }
+    }
+}
+
+impl Seen<'_> {
+    /// A part of the data, without a copy of it.
+    pub(crate) fn slice(&self, part: &[u8]) -> Bytes {
+        self.data_in.slice_ref(part)
+    }
+
+    /// The event as text.
+    pub(crate) fn frame(&self) -> Frame {
+        Frame {
+            name: text(self.name_in.slice_ref(self.name)),
+            data: text(self.slice(self.data)),
+        }
     }
 }
 
@@ -225,16 +306,6 @@ fn field(line: &[u8]) -> Option<(&[u8], usize)> {
     let colon = line.iter().take(FIELD - 1).position(|byte| *byte == b':')?;
     let space = usize::from(line.get(colon + 1) == Some(&b' '));
     Some((line.get(..colon)?, colon + 1 + space))
-}
-
-impl Data {
-    fn len(&self) -> usize {
-        match self {
-            Self::None => 0,
-            Self::One(data) => data.len(),
-            Self::Several(data) => data.len(),
-        }
-    }
 }
 
 /// The bytes as text; what is not UTF-8 becomes U+FFFD.

@@ -60,8 +60,23 @@ pub(crate) fn decode_chunks<'a>(
     decoder: &mut dyn Decoder,
     chunks: impl IntoIterator<Item = &'a [u8]>,
 ) -> Decoded {
+    decode_with(about, decoder, chunks, true)
+}
+
+/// The same, with every frame read in full.
+#[cfg(test)]
+pub(crate) fn decode_in_full(about: About, decoder: &mut dyn Decoder, input: &[u8]) -> Decoded {
+    decode_with(about, decoder, [input], false)
+}
+
+fn decode_with<'a>(
+    about: About,
+    decoder: &mut dyn Decoder,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+    glances: bool,
+) -> Decoded {
     let mut answer = Answer::new(about);
-    let read = read(&mut answer, decoder, chunks);
+    let read = read(&mut answer, decoder, chunks, glances);
     if read.is_ok() {
         answer.complete();
     }
@@ -75,13 +90,18 @@ fn read<'a>(
     answer: &mut Answer,
     decoder: &mut dyn Decoder,
     chunks: impl IntoIterator<Item = &'a [u8]>,
+    glances: bool,
 ) -> Result<(), Fault> {
     let mut body = Body::new(16 << 20);
     let mut closed = false;
     for chunk in chunks {
         body.push(Bytes::copy_from_slice(chunk))?;
-        while let Some(frame) = body.next() {
-            match take(answer, decoder, &frame?) {
+        while let Some(seen) = body.next() {
+            let seen = seen?;
+            if glances && decoder.glance(&seen, answer) {
+                continue;
+            }
+            match take(answer, decoder, &seen.frame()) {
                 Ok(Flow::GoOn) => {}
                 Ok(Flow::Closed) => closed = true,
                 Ok(Flow::Done) => return decoder.end(End::Clean, answer),

@@ -2,7 +2,8 @@
 //!
 //! A body is run with a value that stays as it is, with one that is written and read before each operation, with one
 //! whose operations are streamed, and with a stored session that is opened anew, by another process as it were, before
-//! each operation. What each operation did and what was sent must be the same in all of them.
+//! each operation: in memory, in SQLite and in PostgreSQL. What each operation did and what was sent must be the same in
+//! all of them.
 
 mod inputs;
 
@@ -16,7 +17,8 @@ use allm::{
     Session, SessionCall, SessionError, SessionId, SessionReason, SessionStore, Sessions,
     SessionsOptions, Timestamp, Tool, Version,
 };
-use allm_store::{Clock, MemoryStore};
+use allm_store::Clock;
+use allm_store_test::{Place, memory, places};
 use serde_json::{Value, json};
 
 use crate::support;
@@ -59,7 +61,9 @@ pub(crate) fn reply(message: impl Into<Message>) -> Op {
 pub(crate) struct Talk {
     pub(crate) form: Form,
     value: Session,
-    pub(crate) store: Arc<MemoryStore>,
+    /// It goes with its last holder.
+    _place: Place,
+    pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) clock: Clock,
     seen: Data,
     /// The name of the next input.
@@ -93,12 +97,21 @@ pub(crate) async fn beginning(with: Beginning, body: impl AsyncFn(&mut Talk)) {
 pub(crate) async fn on_forms(forms: &[Form], with: Beginning, body: impl AsyncFn(&mut Talk)) {
     let mut first: Option<Vec<Value>> = None;
     for form in forms {
-        let mut talk = Talk::begin(*form, with.clone()).await;
-        body(&mut talk).await;
-        let trace = talk.finish();
-        match &first {
-            None => first = Some(trace),
-            Some(first) => compare(first, &trace, *form),
+        let clock = Clock::manual(Timestamp::from_millis(1_700_000_000_000).unwrap());
+        let places = match form {
+            Form::Durable => places(Some(&clock)),
+            _ => vec![memory(None)],
+        };
+        for place in places {
+            let what = format!("{form:?} in {}", place.name);
+            clock.set(Timestamp::from_millis(1_700_000_000_000).unwrap());
+            let mut talk = Talk::begin(*form, with.clone(), place, &clock).await;
+            body(&mut talk).await;
+            let trace = talk.finish();
+            match &first {
+                None => first = Some(trace),
+                Some(first) => compare(first, &trace, &what),
+            }
         }
     }
 }
@@ -108,25 +121,22 @@ pub(crate) async fn on_durable(body: impl AsyncFn(&mut Talk)) {
     on_forms(&[Form::Durable], Beginning::new(), body).await;
 }
 
-fn compare(first: &[Value], other: &[Value], form: Form) {
+fn compare(first: &[Value], other: &[Value], form: &str) {
     for (place, (first, other)) in first.iter().zip(other).enumerate() {
         assert!(
             first == other,
-            "{form:?} differs from Kept at {place}:\n{other:#}\nKept:\n{first:#}"
+            "{form} differs from the first at {place}:\n{other:#}\nThe first:\n{first:#}"
         );
     }
     assert_eq!(
         first.len(),
         other.len(),
-        "{form:?} did another number of things"
+        "{form} did another number of things"
     );
 }
 
 impl Talk {
-    async fn begin(form: Form, with: Beginning) -> Self {
-        let start = Timestamp::from_millis(1_700_000_000_000).unwrap();
-        let clock = Clock::manual(start);
-        let store = Arc::new(MemoryStore::with_clock(clock.clone()));
+    async fn begin(form: Form, with: Beginning, place: Place, clock: &Clock) -> Self {
         let tags = with.tags.clone().into_iter();
         let value = Session::new(ID).unwrap();
         let value = value
@@ -138,8 +148,9 @@ impl Talk {
             form,
             seen: value.clone().into(),
             value,
-            store,
-            clock,
+            store: Arc::clone(&place.store),
+            _place: place,
+            clock: clock.clone(),
             next_id: None,
             events: Vec::new(),
             trace: Vec::new(),

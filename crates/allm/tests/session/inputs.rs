@@ -292,6 +292,102 @@ async fn s152_an_interruption_of_a_run_that_nobody_drives() {
     .await;
 }
 
+/// S200: the second pass is one answer to its nudge; a message that cannot wait waits for its end.
+#[tokio::test(start_paused = true)]
+async fn s200_an_interruption_of_a_second_pass_that_nobody_drives() {
+    on_every_form(async |talk| {
+        let fake = Fake::new()
+            .reply("All is well")
+            .reply(Script::new().text("{").hang())
+            .reply("{}")
+            .reply("done")
+            .reply("{}");
+        talk.watch(&fake);
+        let engine = reporting(fake.clone());
+        let is_second = |event: &&Event| matches!(event, Event::TextDelta(_));
+        talk.crash(&engine, reply("Go"), |events| {
+            events.iter().filter(is_second).count() == 2
+        })
+        .await;
+        talk.send("more", Delivery::Interrupt).await.unwrap();
+        let result = talk.resume(&engine).await.unwrap();
+        assert_eq!(result.halted_reason, HaltReason::Completed);
+        fake.assert_calls(3);
+        assert!(!sent(&fake, 2).contains(&MORE.to_owned()));
+        assert_eq!(talk.inbox().len(), 1);
+        assert!(talk.is_runnable());
+        talk.resume(&engine).await.unwrap();
+        assert_eq!(sent(&fake, 3).last().unwrap(), MORE);
+    })
+    .await;
+}
+
+/// S200: at every moment of a run with a second pass, the message is answered once and the run ends.
+#[tokio::test(start_paused = true)]
+async fn s200_an_interruption_at_every_moment_of_two_passes() {
+    for at in 1.. {
+        let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::new());
+        let there = Sessions::with(Arc::clone(&store), SessionsOptions::default());
+        let moments = Moments::at(at, move || {
+            let there = there.clone();
+            async move {
+                let mut session = there.open("s").await.unwrap();
+                session.send("more", Delivery::Interrupt).await.unwrap();
+            }
+        });
+        let calling = Script::new().call("a", json!({}));
+        let is_nudged = |request: &Request| request.messages.last().unwrap().text() == NUDGE;
+        let is_first = |request: &Request| request.messages.len() == 1;
+        let fake = (0..9).fold(Fake::new().reply_when(is_first, calling), |fake, _| {
+            fake.reply_when(is_nudged, "{}")
+        });
+        let fake = fake.always("done");
+        let engine = Engine::builder()
+            .provider(moments.model(&fake))
+            .model("fake:any")
+            .tool(moments.tool("a", json!(1)))
+            .response_format(report())
+            .structured_finalize()
+            .structured_finalize_nudge(NUDGE)
+            .max_turns(2)
+            .build()
+            .unwrap();
+        let sessions = Sessions::with(store, SessionsOptions::default());
+        let mut session = sessions.create("s").await.unwrap();
+        session.reply(&engine, "Go").await.unwrap();
+        if moments.passed() < at {
+            assert!(at > 10, "there were moments of both passes");
+            return;
+        }
+        while session.is_runnable() {
+            session.resume(&engine).await.unwrap();
+        }
+        let all = texts(&session);
+        let found = all.iter().filter(|text| *text == MORE).count();
+        assert_eq!(found, 1, "{at}: {all:?}");
+        assert!(fake.calls().len() <= 6, "{at}: {}", fake.calls().len());
+        assert!(session.inbox().is_empty());
+    }
+}
+
+const NUDGE: &str = "As JSON, please.";
+
+fn report() -> allm::ResponseFormat {
+    allm::ResponseFormat::json_schema("report", json!({"type": "object"}))
+}
+
+/// An engine that asks for a report in a second pass.
+fn reporting(fake: Fake) -> Engine {
+    Engine::builder()
+        .provider(fake)
+        .model("fake:any")
+        .response_format(report())
+        .structured_finalize()
+        .structured_finalize_nudge(NUDGE)
+        .build()
+        .unwrap()
+}
+
 #[tokio::test(start_paused = true)]
 async fn s153_a_message_answers_no_wait() {
     on_every_form(async |talk| {

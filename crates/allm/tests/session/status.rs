@@ -130,7 +130,7 @@ async fn s7_a_late_result_takes_its_place_before_the_question() {
     .await;
 }
 
-/// S8: an asked question has no time limit of its own yet, so cancellation stands for both.
+/// S8: what expires is in `void.rs`.
 #[tokio::test(start_paused = true)]
 async fn s8_a_question_that_is_cancelled_leaves_an_error_and_no_question() {
     on_every_form(async |talk| {

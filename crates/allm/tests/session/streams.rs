@@ -63,6 +63,33 @@ async fn s44_a_refusal_is_one_error_event() {
     fake.assert_calls(1);
 }
 
+/// S44: of a stored session, too.
+#[tokio::test(start_paused = true)]
+async fn s44_a_refusal_of_a_stored_session_is_one_error_event() {
+    on_forms(&[Form::Durable], Beginning::new(), async |talk| {
+        let fake = Fake::new().reply(Script::new().call("m", json!({})));
+        let engine = engine(&fake, vec![manual("m")]);
+        talk.watch(&fake);
+        talk.reply(&engine, "Go").await.unwrap();
+        let mut session = talk.open().await;
+        let (before, entries) = (session.clone(), talk.entries().await.len());
+        let mut stream = session.reply(&engine, "More").stream();
+        let event = stream.next().await.unwrap();
+        let Event::Error(told) = event else {
+            panic!("{event:?}")
+        };
+        assert_eq!(told.error.reason, "invalid_state");
+        assert!(stream.next().await.is_none());
+        let error = stream.finish().await.unwrap_err();
+        assert_eq!(error.reason, SessionReason::InvalidState);
+        assert_eq!(error.waits.len(), 1);
+        assert_eq!(*session, before);
+        assert_eq!(talk.entries().await.len(), entries);
+        fake.assert_calls(1);
+    })
+    .await;
+}
+
 /// S44: of a session that has no entry yet, too.
 #[tokio::test(start_paused = true)]
 async fn s44_a_refusal_leaves_a_new_session_new() {

@@ -1,6 +1,7 @@
 //! Engines, tools and a far side for the tests.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use allm::session::{CallKey, Outcome, Session as Data};
 use allm::{ApiKey, Effect, Engine, Fake, Map, Message, Tool, ToolContext, ToolReply};
@@ -100,6 +101,26 @@ pub(crate) fn outcomes(session: &Data) -> Vec<Option<Outcome>> {
     calls.map(|call| call.outcome()).collect()
 }
 
+/// A tool that takes so long, and how many calls of it ran at once at the most.
+pub(crate) fn crowded(name: &str, takes: Duration) -> (Tool, impl Fn() -> usize) {
+    let counts = Arc::new(Mutex::new((0, 0)));
+    let counted = Arc::clone(&counts);
+    let tool = tool(name).handler(move |_: Value| {
+        let counts = Arc::clone(&counts);
+        async move {
+            {
+                let mut counts = counts.lock().unwrap();
+                counts.0 += 1;
+                counts.1 = counts.1.max(counts.0);
+            }
+            tokio::time::sleep(takes).await;
+            counts.lock().unwrap().0 -= 1;
+            Ok::<_, std::fmt::Error>("ok")
+        }
+    });
+    (tool, move || counted.lock().unwrap().1)
+}
+
 /// A far side that counts what is done to it.
 #[derive(Clone, Default)]
 pub(crate) struct World(Arc<Mutex<Vec<Entered>>>);
@@ -133,6 +154,20 @@ impl World {
         })
     }
 
+    /// A tool that counts, and hangs the first times that it is entered.
+    pub(crate) fn hanging(&self, name: &str, times: usize) -> Tool {
+        let world = self.clone();
+        tool(name).handler(move |arguments: Map, context: ToolContext| {
+            let entered = world.enter(arguments, &context);
+            async move {
+                if entered <= times {
+                    std::future::pending::<()>().await;
+                }
+                Ok::<_, std::fmt::Error>(json!("ok"))
+            }
+        })
+    }
+
     /// A tool that counts, and hangs when it is entered for the first time.
     pub(crate) fn stuck(&self, name: &str, effect: Effect) -> Tool {
         let world = self.clone();
@@ -144,6 +179,30 @@ impl World {
                     std::future::pending::<()>().await;
                 }
                 Ok::<_, std::fmt::Error>(json!({"times": times}))
+            }
+        })
+    }
+
+    /// A tool that counts, asks which one, and gives the answer and what it gave along with its question. It hangs when it
+    /// is entered for the time of this number.
+    pub(crate) fn going(&self, name: &str, effect: Effect, hangs: usize) -> Tool {
+        let world = self.clone();
+        let tool = tool(name).effect(effect);
+        tool.handler(move |arguments: Map, context: ToolContext| {
+            let times = world.enter(arguments, &context);
+            async move {
+                if times == hangs {
+                    std::future::pending::<()>().await;
+                }
+                match context.answer {
+                    None => {
+                        let opts = map(json!({"schema": {"type": "string"}}));
+                        ToolReply::ask_and_go_on_with("Which one?", opts, json!({"page": 2}))
+                    }
+                    Some(answer) => {
+                        ToolReply::ok(&json!({"answer": answer.text(), "state": answer.state}))
+                    }
+                }
             }
         })
     }

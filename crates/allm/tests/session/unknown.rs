@@ -232,6 +232,46 @@ async fn s94_the_stricter_effect_holds() {
     }
 }
 
+/// S203: an intent tells the effect that held for it, so that the next crash does not loosen it.
+#[tokio::test(start_paused = true)]
+async fn s203_the_stricter_effect_is_what_an_intent_records() {
+    on_every_form(async |talk| {
+        let calls = Script::new()
+            .call("first", json!({}))
+            .call("act", json!({}));
+        let fake = Fake::new().reply(calls).reply("done");
+        let world = World::default();
+        talk.watch(&fake);
+        let engine = |effect: Effect| {
+            Engine::builder()
+                .provider(fake.clone())
+                .model("fake:any")
+                .tool(world.stuck("first", Effect::Pure))
+                .tool(world.stuck("act", effect))
+                .max_concurrency(1)
+                .build()
+                .unwrap()
+        };
+        // The run begins with a tool that may be run once, and ends before it is.
+        let before = world.clone();
+        let strict = engine(Effect::AtMostOnce);
+        talk.crash(&strict, reply("Go"), move |_| before.count("first") == 1)
+            .await;
+        let engine = engine(Effect::Idempotent);
+        let before = world.clone();
+        talk.crash(&engine, Op::Resume, move |_| before.count("act") == 1)
+            .await;
+        talk.resume(&engine).await.unwrap();
+        assert_eq!(world.count("act"), 1);
+        assert!(
+            texts(talk)
+                .iter()
+                .any(|text| text.contains("unknown_outcome"))
+        );
+    })
+    .await;
+}
+
 /// S94: what was idempotent and can be probed now is probed.
 #[tokio::test(start_paused = true)]
 async fn s94_what_can_be_probed_now_is_probed() {

@@ -98,7 +98,7 @@ fn truncating_is_popping() {
     for length in (0..=whole.len()).rev() {
         let mut cut = whole.clone();
         cut.truncate(length);
-        assert_eq!((cut.len(), cut.height), (length, popped.height));
+        assert_eq!((cut.len(), cut.tree.height), (length, popped.tree.height));
         assert_eq!(cut, popped);
         assert_eq!(cut.get(length), None);
         cut.push(message(7));
@@ -107,4 +107,65 @@ fn truncating_is_popping() {
         popped.pop();
     }
     assert_eq!(whole.len(), WIDTH * WIDTH + WIDTH + 3);
+}
+
+/// A number that was noted.
+struct Noted(usize);
+
+fn common(messages: &Messages) -> Option<(usize, usize)> {
+    let (noted, common) = messages.noted::<Noted>()?;
+    Some((noted.0, common))
+}
+
+#[test]
+fn a_note_tells_how_much_is_still_the_same() {
+    let lengths = [1, 2, WIDTH - 1, WIDTH, WIDTH + 1, WIDTH * 3 + 7];
+    let heights = [WIDTH * WIDTH, WIDTH * WIDTH + 1, WIDTH * WIDTH + WIDTH * 2];
+    let lengths: Vec<usize> = lengths.into_iter().chain(heights).collect();
+    let whole: Messages = (0..WIDTH * WIDTH * 2).map(message).collect();
+    for noted in &lengths {
+        for kept in lengths.iter().filter(|kept| *kept <= noted) {
+            let mut list = whole.clone();
+            list.truncate(*noted);
+            list.note(Noted(*noted));
+            assert_eq!(common(&list), Some((*noted, *noted)));
+            list.truncate(*kept);
+            assert_eq!(common(&list), Some((*noted, *kept)));
+            // Equal, and not the same.
+            list.extend((*kept..*kept + 40).map(message));
+            assert_eq!(common(&list), Some((*noted, *kept)));
+        }
+    }
+}
+
+#[test]
+fn clones_have_the_same_notes_and_values_none() {
+    let one: Messages = (0..40).map(message).collect();
+    let mut two = one.clone();
+    assert_eq!(common(&one), None);
+    two.push(message(40));
+    two.note(Noted(1));
+    assert_eq!(common(&one), Some((1, 40)));
+    one.note(Noted(2));
+    assert_eq!(common(&two), Some((2, 40)));
+    assert_eq!(one, (0..40).map(message).collect());
+    let text = serde_json::to_string(&one).expect("JSON");
+    let read: Messages = serde_json::from_str(&text).expect("messages");
+    assert_eq!(common(&read), None);
+    assert_eq!(format!("{read:?}"), format!("{one:?}"));
+    let mut changed = one.clone();
+    changed.insert(3, message(99));
+    assert_eq!(common(&changed), Some((2, 3)));
+}
+
+#[test]
+fn notes_go_with_the_last_list() {
+    let list: Messages = (0..40).map(message).collect();
+    let told = Arc::new(());
+    list.note(Arc::clone(&told));
+    let clone = list.clone();
+    drop(list);
+    assert_eq!(Arc::strong_count(&told), 2);
+    drop(clone);
+    assert_eq!(Arc::strong_count(&told), 1);
 }

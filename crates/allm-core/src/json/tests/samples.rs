@@ -100,7 +100,7 @@ pub(super) fn thread() -> Thread {
                 "type".to_owned(),
                 serde_json::json!({"type": [1, -2, 0.5, null, true]}),
             ),
-            ("a b".to_owned(), serde_json::json!({"z": {}, "a": []})),
+            ("a b".to_owned(), serde_json::json!({"a": [], "z": {}})),
         ]),
     }
 }

@@ -22,9 +22,11 @@ pub struct Created {
     pub thread: Thread,
     /// For handlers.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub context: Map,
     /// The caller's.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Map,
     /// What listings can be filtered by.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -124,6 +126,7 @@ tagged!(Decision {
 #[serde(deny_unknown_fields)]
 pub struct Edited {
     /// The arguments.
+    #[serde(serialize_with = "crate::json::sorted")]
     pub arguments: Map,
 }
 
@@ -165,9 +168,11 @@ pub struct StopRequested {
 pub struct Annotated {
     /// For handlers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub context: Option<Map>,
     /// The caller's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub metadata: Option<Map>,
     /// What listings can be filtered by.
     #[serde(default, skip_serializing_if = "Option::is_none")]

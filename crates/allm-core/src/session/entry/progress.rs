@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::{
-    ApprovalId, CallFailure, Effect, HaltReason, Hash, ModelRef, Request, RequestId, Response,
-    RunId, Timestamp, ToolName, Usage, WriterId, is_false,
+    ApprovalId, CallFailure, Effect, HaltReason, Hash, ModelRef, Part, Request, RequestId,
+    Response, RunId, Timestamp, ToolName, Usage, is_false,
 };
 use crate::error::Failure;
 use crate::error::reason::reasons;
 use crate::json::tagged::tagged;
 use crate::run::{DeadlineScope, PolicyDecision, RunOptions, ToolOutcome};
-use crate::session::call::{Outcome, Question};
+use crate::session::call::{GoOn, Outcome, Question};
 use crate::session::key::CallKey;
 
 reasons! {
@@ -296,12 +296,16 @@ pub struct ToolOutcomeEntry {
     /// What the model is told.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub content: String,
+    /// The pictures and files that it gets with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Part>,
     /// The handler's value.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "crate::data::present"
     )]
+    #[serde(serialize_with = "crate::json::sorted")]
     pub value: Option<serde_json::Value>,
     /// How it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -330,6 +334,7 @@ impl ToolOutcomeEntry {
             attempt,
             outcome: Outcome::of(&outcome),
             content: String::new(),
+            media: Vec::new(),
             value: None,
             failure: None,
             question: None,
@@ -339,9 +344,14 @@ impl ToolOutcomeEntry {
             exception: None,
         };
         match outcome {
-            ToolOutcome::Replied { value, content } => {
+            ToolOutcome::Replied {
+                value,
+                content,
+                media,
+            } => {
                 entry.value = Some(value);
                 entry.content = content;
+                entry.media = media;
             }
             ToolOutcome::Failed {
                 failure,
@@ -366,6 +376,22 @@ impl ToolOutcomeEntry {
                     question,
                     options: opts,
                     expires_at: None,
+                    go_on: None,
+                });
+            }
+            ToolOutcome::AskedToGoOn {
+                question,
+                opts,
+                state,
+            } => {
+                entry.question = Some(Question {
+                    question,
+                    options: opts,
+                    expires_at: None,
+                    go_on: Some(GoOn {
+                        state,
+                        approval: None,
+                    }),
                 });
             }
             ToolOutcome::Halted {
@@ -387,10 +413,15 @@ impl ToolOutcomeEntry {
     pub fn to_outcome(&self) -> ToolOutcome {
         let content = self.content.clone();
         let value = || self.value.clone().unwrap_or_default();
-        if let Some(question) = &self.question {
-            ToolOutcome::Asked {
-                question: question.question.clone(),
-                opts: question.options.clone(),
+        if let Some(asked) = &self.question {
+            let (question, opts) = (asked.question.clone(), asked.options.clone());
+            match &asked.go_on {
+                None => ToolOutcome::Asked { question, opts },
+                Some(go_on) => ToolOutcome::AskedToGoOn {
+                    question,
+                    opts,
+                    state: go_on.state.clone(),
+                },
             }
         } else if let Some(HaltReason::Custom(reason)) = &self.halt {
             ToolOutcome::Halted {
@@ -413,6 +444,7 @@ impl ToolOutcomeEntry {
             ToolOutcome::Replied {
                 value: value(),
                 content,
+                media: self.media.clone(),
             }
         } else {
             ToolOutcome::NotStarted
@@ -449,23 +481,4 @@ pub struct RunFailed {
     pub kind: String,
     /// In one line.
     pub message: String,
-}
-
-/// Somebody took an unfinished run over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Recovered {
-    /// The run.
-    pub run: RunId,
-    /// Who wrote last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previous_writer: Option<WriterId>,
-    /// The calls that may have begun.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub open_intents: Vec<CallKey>,
-    /// Whether an answer of the model was lost.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub lost_model_call: bool,
-    /// After how many of these without progress the run fails.
-    pub limit: u32,
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::walk::Walk;
+use crate::json::in_order;
 
 /// Where a schema first cannot be kept to strictly, as a JSON Pointer with `#` for the root; `None` when it can be.
 ///
@@ -30,7 +31,8 @@ pub fn not_strict_at(schema: &Value) -> Option<String> {
     if schema.get("type").is_none_or(|name| name != "object") {
         return Some("#".to_owned());
     }
-    let mut walk = Walk::new(schema);
+    let schema = in_order(schema);
+    let mut walk = Walk::new(&schema);
     while let Some((node, schema)) = walk.next() {
         let Some(object) = schema.as_object().filter(|schema| describes_object(schema)) else {
             continue;

@@ -86,7 +86,7 @@ fn any_adapter_error() -> impl Strategy<Value = AdapterError> {
             request_id,
             retry_after,
             attempts,
-            details,
+            details: Box::new(details),
             cause,
         }
     })
@@ -113,13 +113,15 @@ fn any_json_error() -> impl Strategy<Value = JsonError> {
         any_path(),
         maybe_u64(),
         maybe_u64(),
+        maybe_u64(),
         any_text(),
     )
-        .prop_map(|(reason, path, line, column, message)| JsonError {
+        .prop_map(|(reason, path, line, column, found, message)| JsonError {
             reason,
             path,
             line,
             column,
+            found,
             message,
         })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use allm_core::{
-    AskUserRequested, AttemptReset, ChatCompleted, ErrorEvent, Event, ExecutionResult,
+    AnswerTo, AskUserRequested, AttemptReset, ChatCompleted, ErrorEvent, Event, ExecutionResult,
     MessageCompleted, MessageStarted, RawChunk, ReasoningDelta, TextCompleted, TextDelta,
     ToolCallCompleted, ToolCallDelta, ToolCallStarted, ToolExecutionCompleted,
     ToolExecutionStarted, ToolHalt, ToolProgress, ToolResultEncoded,
@@ -113,12 +113,21 @@ fn completion() -> BoxedStrategy<Event> {
         .boxed()
 }
 
+fn any_answer_to() -> impl Strategy<Value = AnswerTo> {
+    prop::sample::select(vec![AnswerTo::Model, AnswerTo::Tool])
+}
+
 fn any_execution_result() -> BoxedStrategy<ExecutionResult> {
     prop_oneof![
         any_tree().prop_map(ExecutionResult::Ok),
         any_call_failure().prop_map(ExecutionResult::Error),
-        (any_text(), any_map())
-            .prop_map(|(question, opts)| ExecutionResult::AskUser { question, opts }),
+        (any_text(), any_map(), any_answer_to()).prop_map(|(question, opts, answer_to)| {
+            ExecutionResult::AskUser {
+                question,
+                opts,
+                answer_to,
+            }
+        }),
         (any_text(), any_tree())
             .prop_map(|(reason, value)| ExecutionResult::Halt { reason, value }),
     ]
@@ -157,17 +166,19 @@ fn of_a_call() -> BoxedStrategy<Event> {
                 index,
                 id,
                 content,
+                media: Vec::new(),
                 is_error,
             })
         }),
-        (call(), any_text(), any_map()).prop_map(
-            |((index, tool_call_id, tool_name), question, opts)| {
+        (call(), any_text(), any_map(), any_answer_to()).prop_map(
+            |((index, tool_call_id, tool_name), question, opts, answer_to)| {
                 Event::AskUserRequested(Box::new(AskUserRequested {
                     index,
                     tool_call_id,
                     tool_name,
                     question,
                     opts,
+                    answer_to,
                 }))
             }
         ),

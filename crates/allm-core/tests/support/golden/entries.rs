@@ -15,7 +15,7 @@ use allm_core::session::{
     ToolOutcomeEntry, UserMessage, WentOn, arguments_hash,
 };
 use allm_core::{
-    AppendId, ApprovalId, CallFailure, CustomHalt, Effect, FailureReason, HaltReason, Hash,
+    AppendId, ApprovalId, CallFailure, CustomHalt, Effect, FailureReason, HaltReason, Hash, Image,
     InputId, Message, ModelRef, Part, Request, RunId, SessionId, SessionUid, Thread, Timestamp,
     Version,
 };
@@ -53,7 +53,7 @@ fn entry(number: u64, body: EntryBody) -> JournalEntry {
 }
 
 pub(super) fn entries() -> Vec<Named<JournalEntry>> {
-    let bodies = inputs().into_iter().chain(progress());
+    let bodies = inputs().into_iter().chain(progress()).chain(later());
     let numbered = bodies.zip(1..);
     numbered
         .map(|((name, body), number)| (name, entry(number, body)))
@@ -265,6 +265,11 @@ fn outcomes() -> Vec<Named<EntryBody>> {
         failure: failed,
         decision: PolicyDecision::Continue,
     };
+    let to_go_on = ToolOutcome::AskedToGoOn {
+        question: "Which one?".to_owned(),
+        opts: map(json!({"schema": {"type": "string"}})),
+        state: Some(json!({"page": 2, "cursor": null})),
+    };
     let handler = OutcomeSource::Handler;
     [
         ("tool_replied", outcome(replied, OutcomeSource::Probe)),
@@ -277,6 +282,7 @@ fn outcomes() -> Vec<Named<EntryBody>> {
             outcome(ToolOutcome::NotStarted, handler),
         ),
         ("tool_unknown_to_a_person", ask_person),
+        ("tool_asked_to_go_on", outcome(to_go_on, handler)),
     ]
     .into_iter()
     .map(|(name, entry)| (name, EntryBody::ToolOutcome(Box::new(entry))))
@@ -366,6 +372,18 @@ fn approval() -> Approval {
         expires_at: Some(at(86_404_120)),
         reason: Some("it cannot be undone".to_owned()),
     }
+}
+
+/// What came later than the others, so that their numbers stay.
+fn later() -> Vec<Named<EntryBody>> {
+    let with_a_picture = ToolOutcome::Replied {
+        value: json!("a house"),
+        content: "a house".to_owned(),
+        media: vec![Part::image(Image::from_bytes(vec![1, 2, 3], "image/png"))],
+    };
+    let entry = outcome(with_a_picture, OutcomeSource::Handler);
+    let body = EntryBody::ToolOutcome(Box::new(entry));
+    vec![("tool_replied_with_a_picture", body)]
 }
 
 pub(super) fn approvals() -> Vec<Named<Approval>> {

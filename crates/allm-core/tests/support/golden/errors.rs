@@ -120,7 +120,7 @@ fn adapter() -> AdapterError {
         request_id: Some("AAECAwQFBgcICQoLDA0ODw".into()),
         retry_after: Some(Duration::from_millis(20_500)),
         attempts: Some(4),
-        details: map(json!({"failed_generation": "<cut>"})),
+        details: Box::new(map(json!({"failed_generation": "<cut>"}))),
         cause: cause(),
         ..AdapterError::new(
             "openai",

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use allm_core::{
-    ArgumentFault, AskUserRequested, AttemptReset, CallFailure, ChatCompleted, ErrorEvent, Event,
-    ExecutionResult, FailureReason, FinishReason, Message, MessageCompleted, MessageStarted, Part,
-    RawChunk, ReasoningDelta, TextCompleted, TextDelta, ToolCallCompleted, ToolCallDelta,
-    ToolCallStarted, ToolExecutionCompleted, ToolExecutionStarted, ToolHalt, ToolProgress,
-    ToolResultEncoded,
+    AnswerTo, ArgumentFault, AskUserRequested, AttemptReset, CallFailure, ChatCompleted,
+    ErrorEvent, Event, ExecutionResult, FailureReason, FinishReason, Image, Message,
+    MessageCompleted, MessageStarted, Part, RawChunk, ReasoningDelta, TextCompleted, TextDelta,
+    ToolCallCompleted, ToolCallDelta, ToolCallStarted, ToolExecutionCompleted,
+    ToolExecutionStarted, ToolHalt, ToolProgress, ToolResultEncoded,
 };
 use serde_json::{Value, json};
 
@@ -198,6 +198,15 @@ fn of_calls() -> Vec<Named<Event>> {
             completed(ExecutionResult::AskUser {
                 question: "Which Boston?".to_owned(),
                 opts: map(json!({})),
+                answer_to: AnswerTo::Model,
+            }),
+        ),
+        (
+            "tool_execution_completed_ask_to_go_on",
+            completed(ExecutionResult::AskUser {
+                question: "Which Boston?".to_owned(),
+                opts: map(json!({})),
+                answer_to: AnswerTo::Tool,
             }),
         ),
         (
@@ -213,15 +222,17 @@ fn of_calls() -> Vec<Named<Event>> {
             encoded(r#"{"error":{"reason":"timeout","message":"…"}}"#, true),
         ),
         (
-            "ask_user_requested",
-            Event::AskUserRequested(Box::new(AskUserRequested {
-                index: 1,
-                tool_call_id: "c2".into(),
-                tool_name: "ask".to_owned(),
-                question: "Which Boston?".to_owned(),
-                opts: map(json!({"choices": ["MA", "UK"]})),
-            })),
+            "tool_result_encoded_with_a_picture",
+            Event::ToolResultEncoded(ToolResultEncoded {
+                index: 0,
+                id: "c1".into(),
+                content: "a house".to_owned(),
+                media: vec![Part::image(Image::from_bytes(vec![1, 2, 3], "image/png"))],
+                is_error: false,
+            }),
         ),
+        ("ask_user_requested", asking(AnswerTo::Model)),
+        ("ask_user_requested_to_go_on", asking(AnswerTo::Tool)),
         ("tool_halt", halt("plan_submitted", json!({"ok": 1}), false)),
         (
             "tool_halt_error",
@@ -259,6 +270,7 @@ fn encoded(content: &str, is_error: bool) -> Event {
         index: 0,
         id: "c1".into(),
         content: content.to_owned(),
+        media: Vec::new(),
         is_error,
     })
 }
@@ -268,7 +280,7 @@ fn halt(reason: &str, result: Value, is_error: bool) -> Event {
         index: 1,
         tool_call_id: "c2".into(),
         reason: reason.to_owned(),
-        content: result.to_string(),
+        content: allm_core::json::Sorted(&result).to_string(),
         result,
         is_error,
     }))
@@ -287,4 +299,15 @@ fn of_the_run() -> Vec<Named<Event>> {
             }),
         ),
     ]
+}
+
+fn asking(answer_to: AnswerTo) -> Event {
+    Event::AskUserRequested(Box::new(AskUserRequested {
+        index: 1,
+        tool_call_id: "c2".into(),
+        tool_name: "ask".to_owned(),
+        question: "Which Boston?".to_owned(),
+        opts: map(json!({"choices": ["MA", "UK"]})),
+        answer_to,
+    }))
 }

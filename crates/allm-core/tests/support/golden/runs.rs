@@ -67,6 +67,17 @@ fn replied(index: u32) -> Input {
     )
 }
 
+fn to_go_on(index: u32) -> Input {
+    Input::tool_done(
+        index,
+        ToolOutcome::AskedToGoOn {
+            question: "Which Boston?".to_owned(),
+            opts: map(json!({"choices": ["MA", "UK"]})),
+            state: Some(json!({"page": 2})),
+        },
+    )
+}
+
 pub(super) fn runs() -> Vec<Named<Run>> {
     let weather = &["get_weather"];
     let halt_when = || {
@@ -143,6 +154,17 @@ pub(super) fn runs() -> Vec<Named<Run>> {
                     ),
                 ],
             ),
+        ),
+        (
+            "tools_asking_to_go_on",
+            after(
+                setup(),
+                [responded(&["get_weather", "get_weather"]), to_go_on(0)],
+            ),
+        ),
+        (
+            "ended_asked_to_go_on",
+            after(setup(), [responded(weather), to_go_on(0)]),
         ),
         (
             "ended_failed",

@@ -175,6 +175,21 @@ pub(super) fn sessions() -> Vec<Named<Session>> {
     );
     let decided = decided.expect("the approval is open");
     let open = || vec![intent(), found(), asked(), answer.clone()];
+    let to_go_on = |index| {
+        let outcome_of = ToolOutcome::AskedToGoOn {
+            question: "All of it?".to_owned(),
+            opts: map(json!({"schema": {"type": "boolean"}})),
+            state: Some(json!({"order": 42})),
+        };
+        outcome(index, outcome_of)
+    };
+    // Call 1 is the gated one: it goes on under its approval.
+    let approved = || {
+        let mut bodies = batch();
+        bodies.extend([found(), asked(), answer.clone()]);
+        bodies.push(decided.clone());
+        bodies
+    };
     vec![
         ("new", Session::new("order-42").expect("an id")),
         ("created", after(begun().into_iter().take(2))),
@@ -192,7 +207,19 @@ pub(super) fn sessions() -> Vec<Named<Session>> {
         ("awaiting_approval", with(batch(), open())),
         (
             "awaiting_tools_with_a_ready_call",
-            with(batch(), open().into_iter().chain([decided])),
+            with(batch(), open().into_iter().chain([decided.clone()])),
+        ),
+        (
+            "awaiting_user_to_go_on",
+            with(batch(), [found(), to_go_on(2)]),
+        ),
+        (
+            "awaiting_approval_with_an_answered_call",
+            with(batch(), [found(), to_go_on(2), answer.clone()]),
+        ),
+        (
+            "awaiting_user_to_go_on_under_an_approval",
+            with(approved(), [started(Operation::Resume), to_go_on(1)]),
         ),
         (
             "error_with_partial",

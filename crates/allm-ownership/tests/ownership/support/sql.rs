@@ -11,10 +11,17 @@ async fn connect(file: &Path) -> SqliteConnection {
     options.connect().await.expect("opens")
 }
 
-pub(crate) async fn execute(file: &Path, sql: &'static str) {
+pub(crate) async fn execute(file: &Path, sql: &str) {
     let mut connection = connect(file).await;
-    let done = sqlx::raw_sql(sql).execute(&mut connection).await;
-    done.expect(sql);
+    let statements = sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned()));
+    let done = statements.execute(&mut connection).await;
+    done.unwrap_or_else(|error| panic!("{error}: {sql}"));
+}
+
+/// As [`execute`], in a file that is not there yet.
+pub(crate) async fn created(file: &Path, sql: &str) {
+    std::fs::write(file, "").expect("a file");
+    execute(file, sql).await;
 }
 
 /// The only column of all rows, which is text.

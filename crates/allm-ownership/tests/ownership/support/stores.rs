@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use allm::{SessionStore, Sessions, SessionsOptions};
 use allm_postgres_test::Server;
-use allm_store::{MemoryStore, PostgresStore, SqliteStore};
+use allm_store::{Clock, MemoryStore, PostgresStore, SqliteStore};
+use allm_store_test::{Place, places};
 
 pub(crate) type Store = Arc<dyn SessionStore>;
 
@@ -16,6 +17,8 @@ pub(crate) struct Ground {
     machines: Vec<Store>,
     folder: Option<PathBuf>,
     server: Option<Server>,
+    /// It goes with its last holder.
+    _place: Option<Place>,
 }
 
 impl Ground {
@@ -41,6 +44,7 @@ pub(crate) fn memory() -> Ground {
         machines: vec![Arc::clone(&store), Arc::clone(&store), store],
         folder: None,
         server: None,
+        _place: None,
     }
 }
 
@@ -66,6 +70,7 @@ pub(crate) async fn sqlite() -> Ground {
         machines,
         folder: Some(folder),
         server: None,
+        _place: None,
     }
 }
 
@@ -89,6 +94,7 @@ pub(crate) async fn postgres() -> Option<Ground> {
         machines,
         folder: None,
         server: Some(server),
+        _place: None,
     })
 }
 
@@ -97,6 +103,27 @@ pub(crate) async fn all() -> Vec<Ground> {
     let mut all = vec![memory(), sqlite().await];
     all.extend(postgres().await);
     all
+}
+
+/// Every store that can be had here, for tests whose time is paused. All machines are one.
+pub(crate) fn paused() -> Vec<Ground> {
+    grounds(None)
+}
+
+/// As [`paused`], by this clock.
+pub(crate) fn clocked(clock: &Clock) -> Vec<Ground> {
+    grounds(Some(clock))
+}
+
+fn grounds(clock: Option<&Clock>) -> Vec<Ground> {
+    let ground = |place: Place| Ground {
+        name: place.name,
+        machines: vec![Arc::clone(&place.store); 3],
+        folder: None,
+        server: None,
+        _place: Some(place),
+    };
+    places(clock).into_iter().map(ground).collect()
 }
 
 /// The sessions of one machine.

@@ -8,7 +8,7 @@ use allm_postgres_test::Server;
 use allm_store::{PostgresStore, SqliteStore};
 use serde_json::Value;
 
-use super::sql::texts;
+use super::sql::{created, execute, texts};
 use super::stores::{Store, folder};
 
 /// A database that can be looked into.
@@ -51,6 +51,33 @@ impl Database {
             Self::Postgres { url, .. } => {
                 Arc::new(PostgresStore::connect(url).await.expect("a database"))
             }
+        }
+    }
+
+    /// What anybody with access to the database can do to it.
+    pub(crate) async fn execute(&self, sql: &str) {
+        match self {
+            Self::Sqlite(folder) => execute(&folder.join("sessions.db"), sql).await,
+            Self::Postgres { server, url } => {
+                drop(server.psql(url, &format!("SET search_path TO allm; {sql}")));
+            }
+        }
+    }
+
+    /// Makes its tables, as another release did.
+    pub(crate) async fn create(&self, sql: &str) {
+        match self {
+            Self::Sqlite(folder) => created(&folder.join("sessions.db"), sql).await,
+            Self::Postgres { server, url } => drop(server.psql(url, sql)),
+        }
+    }
+
+    /// Bytes as they stand in SQL.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> String {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        match self {
+            Self::Sqlite(_) => format!("X'{hex}'"),
+            Self::Postgres { .. } => format!("decode('{hex}', 'hex')"),
         }
     }
 

@@ -70,6 +70,14 @@ impl World {
         }
     }
 
+    /// The upper counts of S81 for each call by itself, however many there were: a call is known by its key.
+    pub(crate) fn assert_each_call(&self, place: &str) {
+        for ((tool, _), times) in &self.done().effects {
+            let right = [PURE, IDEMPOTENT].contains(tool) || *times <= 1;
+            assert!(right, "a call of {tool} had {times} effects: {place}");
+        }
+    }
+
     /// The tools, as one machine has them. Effects wait at the gates, if there are any.
     pub(crate) fn tools(&self, who: &'static str, gates: Option<&Gates>) -> Vec<Tool> {
         let tool = |name: &'static str, effect: Effect| {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use allm_core::json::Sorted;
 use allm_core::{
     FilePart, ImagePart, Map, Message, Messages, Opaque, Part, Path, ProviderName, Role, Source,
 };
@@ -10,27 +11,15 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use super::members::Members;
-use crate::providers::translate::ids::{IdRule, Ids};
+use crate::providers::translate::ids::IdRule;
 use crate::providers::translate::media::Held;
-use crate::providers::translate::notes::{Warnings, part_path};
+use crate::providers::translate::notes::part_path;
 use crate::providers::translate::opaque::{Opaques, raw};
-use crate::providers::translate::turns::{self, CallResult, Said, Turn, turns};
+use crate::providers::translate::turns::{self, CallResult, Said, Turn};
+use crate::providers::translate::written::{Page, Script, comma};
 
 /// The ids that the wire accepts.
-const IDS: IdRule = IdRule::Word { max: 64 };
-
-/// A conversation.
-pub(super) struct Conversation<'a> {
-    /// What the application says; nothing when it is empty.
-    pub(super) system: Option<String>,
-    pub(super) messages: Vec<WireMessage<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct WireMessage<'a> {
-    role: &'static str,
-    content: Vec<Block<'a>>,
-}
+pub(super) const IDS: IdRule = IdRule::Word { max: 64 };
 
 #[derive(Debug)]
 enum Block<'a> {
@@ -47,13 +36,13 @@ enum Block<'a> {
         title: Option<&'a str>,
     },
     ToolUse {
-        id: String,
+        id: &'a str,
         name: &'a str,
         input: Option<&'a Map>,
         rest: Members,
     },
     ToolResult {
-        id: String,
+        id: &'a str,
         content: Vec<Block<'a>>,
         is_error: bool,
     },
@@ -61,75 +50,95 @@ enum Block<'a> {
     Raw(&'a RawValue),
 }
 
-impl<'a> Conversation<'a> {
-    pub(super) fn of(
-        messages: &'a Messages,
-        provider: &'a ProviderName,
-        wire: &'a str,
-        warnings: &mut Warnings,
-    ) -> Self {
-        let mut writer = Writer {
-            ids: Ids::of(messages, IDS, provider, wire),
-            opaques: Opaques::new(provider, wire),
-            system: Vec::new(),
-            messages: Vec::new(),
-        };
-        for turn in turns(messages) {
-            match turn {
-                Turn::Message(said) => writer.message(said, warnings),
-                Turn::Calls { said, results } => {
-                    writer.message(said, warnings);
-                    for result in results {
-                        let CallResult { call, message, .. } = result;
-                        writer.result(call.id.as_str(), message);
-                    }
+/// What the application says; nothing when it is empty.
+pub(super) fn system(messages: &Messages) -> Option<String> {
+    let messages = messages.iter();
+    let system = messages.filter(|message| message.role == Role::System);
+    let texts = system.filter_map(|message| {
+        let texts: Vec<&str> = message.content.iter().filter_map(Part::as_text).collect();
+        let text = texts.join("\n");
+        (!text.trim().is_empty()).then_some(text)
+    });
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
+/// Writes the messages of a conversation. The list of blocks of the last one is left open: neighbours of one role are
+/// one message.
+pub(super) struct Writer {
+    /// Whose message is open.
+    role: Option<&'static str>,
+}
+
+impl Writer {
+    pub(super) fn new(role: Option<&'static str>) -> Self {
+        Self { role }
+    }
+}
+
+type Done = Result<(), serde_json::Error>;
+
+impl<'a> Script<'a> for Writer {
+    /// To whom.
+    type Key = ProviderName;
+    /// Whose message is open.
+    type State = Option<&'static str>;
+
+    fn turn(&mut self, turn: &Turn<'a>, to: &mut Page<'a>) -> Done {
+        match turn {
+            Turn::Message(said) => self.message(*said, to),
+            Turn::Calls { said, results } => {
+                self.message(*said, to)?;
+                for result in results {
+                    let CallResult { call, message, .. } = result;
+                    self.result(call.id.as_str(), message, to)?;
                 }
+                Ok(())
             }
         }
-        writer.opaques.warn(warnings);
-        Self {
-            system: (!writer.system.is_empty()).then(|| writer.system.join("\n\n")),
-            messages: writer.messages,
+    }
+
+    fn state(&self) -> Self::State {
+        self.role
+    }
+
+    fn end(&self, to: &mut Vec<u8>) {
+        if self.role.is_some() {
+            to.extend_from_slice(b"]}");
         }
     }
 }
 
-struct Writer<'a> {
-    ids: Ids<'a>,
-    opaques: Opaques<'a>,
-    system: Vec<String>,
-    messages: Vec<WireMessage<'a>>,
-}
-
-impl<'a> Writer<'a> {
-    /// Adds blocks; neighbours of one role are one message.
-    fn add(&mut self, role: &'static str, blocks: Vec<Block<'a>>) {
+impl Writer {
+    /// Adds blocks to the message of this role.
+    fn add(&mut self, role: &'static str, blocks: &[Block<'_>], to: &mut Vec<u8>) -> Done {
         if blocks.is_empty() {
-            return;
+            return Ok(());
         }
-        match self.messages.last_mut() {
-            Some(last) if last.role == role => last.content.extend(blocks),
-            _ => self.messages.push(WireMessage {
-                role,
-                content: blocks,
-            }),
+        if self.role != Some(role) {
+            Script::end(self, to);
+            comma(to);
+            to.extend_from_slice(b"{\"role\":\"");
+            to.extend_from_slice(role.as_bytes());
+            to.extend_from_slice(b"\",\"content\":[");
+            self.role = Some(role);
         }
+        for block in blocks {
+            comma(to);
+            serde_json::to_writer(&mut *to, block)?;
+        }
+        Ok(())
     }
 
-    fn message(&mut self, said: Said<'a>, warnings: &mut Warnings) {
+    fn message<'a>(&mut self, said: Said<'a>, to: &mut Page<'a>) -> Done {
         let message = said.message;
         match message.role {
-            Role::System => {
-                let texts: Vec<&str> = message.content.iter().filter_map(Part::as_text).collect();
-                let text = texts.join("\n");
-                if !text.trim().is_empty() {
-                    self.system.push(text);
-                }
-            }
-            Role::User => self.add("user", content(message)),
+            // It stands elsewhere.
+            Role::System => Ok(()),
+            Role::User => self.add("user", &content(message), &mut to.bytes),
             Role::Tool => {
                 let id = message.tool_call_id.as_ref();
-                self.result(id.map_or("", |id| id.as_str()), message);
+                self.result(id.map_or("", |id| id.as_str()), message, to)
             }
             Role::Assistant => {
                 let mut blocks = Vec::new();
@@ -137,16 +146,16 @@ impl<'a> Writer<'a> {
                     match block {
                         turns::Block::Part(at, part) => {
                             let path = || part_path(said.index, at);
-                            blocks.extend(self.said(part, path, warnings));
+                            blocks.extend(said_part(part, path, &mut to.opaques));
                         }
                         turns::Block::Call(at, call) => {
                             let path = || {
                                 let message = Path::from("messages").index(said.index);
                                 message.field("tool_calls").index(at)
                             };
-                            let own = self.opaques.own(call.opaque.as_deref(), path);
+                            let own = to.opaques.own(call.opaque.as_deref(), path);
                             blocks.push(Block::ToolUse {
-                                id: self.ids.get(call.id.as_str()).to_owned(),
+                                id: to.ids.get(call.id.as_str()),
                                 name: &call.name,
                                 input: call.arguments.as_ref(),
                                 rest: members(own),
@@ -154,47 +163,46 @@ impl<'a> Writer<'a> {
                         }
                     }
                 }
-                self.add("assistant", blocks);
+                self.add("assistant", &blocks, &mut to.bytes)
             }
         }
     }
 
-    /// A part of what the model said.
-    fn said(
-        &mut self,
-        part: &'a Part,
-        path: impl FnOnce() -> Path,
-        warnings: &mut Warnings,
-    ) -> Option<Block<'a>> {
-        match part {
-            Part::Text(part) => {
-                let own = self.opaques.own(part.opaque.as_deref(), path);
-                text(&part.text, members(own))
-            }
-            Part::Refusal(part) => text(&part.text, Members::default()),
-            Part::Reasoning(part) => {
-                let own = self.opaques.own(part.opaque.as_deref(), path)?;
-                raw(own).map(Block::Raw)
-            }
-            Part::Opaque(part) => {
-                let own = self.opaques.own(Some(&part.opaque), path)?;
-                raw(own).map(Block::Raw)
-            }
-            // Only users show images and files.
-            _ => {
-                warnings.dropped(path());
-                None
-            }
-        }
-    }
-
-    fn result(&mut self, id: &str, message: &'a Message) {
+    fn result<'a>(&mut self, id: &str, message: &'a Message, to: &mut Page<'a>) -> Done {
         let result = Block::ToolResult {
-            id: self.ids.get(id).to_owned(),
+            id: to.ids.get(id),
             content: content(message),
             is_error: message.is_error,
         };
-        self.add("user", vec![result]);
+        self.add("user", &[result], &mut to.bytes)
+    }
+}
+
+/// A part of what the model said.
+fn said_part<'a>(
+    part: &'a Part,
+    path: impl FnOnce() -> Path,
+    opaques: &mut Opaques<'_>,
+) -> Option<Block<'a>> {
+    match part {
+        Part::Text(part) => {
+            let own = opaques.own(part.opaque.as_deref(), path);
+            text(&part.text, members(own))
+        }
+        Part::Refusal(part) => text(&part.text, Members::default()),
+        Part::Reasoning(part) => {
+            let own = opaques.own(part.opaque.as_deref(), path)?;
+            raw(own).map(Block::Raw)
+        }
+        Part::Opaque(part) => {
+            let own = opaques.own(Some(&part.opaque), path)?;
+            raw(own).map(Block::Raw)
+        }
+        // Only users show images and files.
+        _ => {
+            opaques.left.part(path());
+            None
+        }
     }
 }
 
@@ -295,7 +303,7 @@ impl Serialize for Block<'_> {
                 map.serialize_entry("id", id)?;
                 map.serialize_entry("name", name)?;
                 match input {
-                    Some(input) => map.serialize_entry("input", input)?,
+                    Some(input) => map.serialize_entry("input", &Sorted(*input))?,
                     None => map.serialize_entry("input", &Map::new())?,
                 }
                 write_rest(&mut map, rest)?;

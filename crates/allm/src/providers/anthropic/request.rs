@@ -9,12 +9,13 @@ use allm_core::{
 use serde_json::{Value, json};
 
 use super::block::Asked;
-use super::messages::Conversation;
+use super::messages::{IDS, Writer, system};
 use super::models::Model;
 use super::schema;
-use crate::providers::translate::body::{Body, merge};
+use crate::providers::translate::body::merge;
 use crate::providers::translate::media::warn_detail;
 use crate::providers::translate::notes::Warnings;
+use crate::providers::translate::written::{self, Body, Head, Recipient};
 
 pub(super) const WIRE: &str = "anthropic.messages";
 
@@ -25,7 +26,7 @@ const ANSWER_TOOL: &str = "respond_with_json";
 
 /// A request as it is sent.
 pub(super) struct Built {
-    pub(super) body: Vec<u8>,
+    pub(super) body: Body,
     pub(super) asked: Asked,
     pub(super) warnings: Vec<Warning>,
 }
@@ -98,25 +99,33 @@ pub(super) fn build(call: &ModelCall, provider: &ProviderName) -> Result<Built, 
     let mut settings = Map::new();
     settings.insert("model".to_owned(), call.model.model.as_str().into());
 
-    let conversation = Conversation::of(&request.messages, provider, WIRE, &mut warnings);
-    set(&mut settings, "system", conversation.system);
-    warn_detail(&request.messages, &mut warnings);
+    set(&mut settings, "system", system(&request.messages));
 
     limits(request, model, &mut settings, &mut asked);
-    plain(request, &mut settings, &mut warnings);
-    thinking(request, model, &mut settings, &mut asked, &mut warnings);
+    let mut later = Warnings::default();
+    plain(request, &mut settings, &mut later);
+    thinking(request, model, &mut settings, &mut asked, &mut later);
     tools::write(request, model, &mut settings);
-    form(request, model, &mut settings, &mut asked, &mut warnings);
+    form(request, model, &mut settings, &mut asked, &mut later);
 
     merge(&mut settings, &request.extra);
     settings.insert("stream".to_owned(), true.into());
-    let body = Body {
+    let head = Head {
         settings: &settings,
         name: "messages",
-        conversation: &conversation.messages,
     };
+    let to = Recipient {
+        provider,
+        wire: WIRE,
+        ids: Some(IDS),
+    };
+    let begin = |role: Option<_>| Writer::new(role.flatten());
+    let key = provider.clone();
+    let body = written::body(&head, &request.messages, to, key, begin, &mut warnings)?;
+    warn_detail(&request.messages, &mut warnings);
+    warnings.append(later);
     Ok(Built {
-        body: body.to_bytes()?,
+        body,
         asked,
         warnings: warnings.finish(),
     })

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use allm_core::Map;
+use allm_core::json::{Sorted, in_order};
 use serde_json::Value;
 
 /// Keywords that are refused. What they say goes into the description.
@@ -53,7 +54,7 @@ pub(super) fn relaxed(schema: &Value) -> Result<Relaxed, Recursive> {
         return Err(Recursive);
     }
     let mut relaxed = Relaxed {
-        schema: schema.clone(),
+        schema: in_order(schema).into_owned(),
         changed: Vec::new(),
     };
     relax(&mut relaxed.schema, "#", &mut relaxed.changed);
@@ -121,7 +122,7 @@ fn describe(object: &mut Map, told: &[String]) {
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        value => value.to_string(),
+        value => Sorted(value).to_string(),
     }
 }
 

@@ -16,8 +16,9 @@ use super::usage::Spent;
 use crate::wire::answer::Answer;
 use crate::wire::classify::classify;
 use crate::wire::decode::{Decoder, End, Fault, Flow};
-use crate::wire::lenient::{List, Object};
-use crate::wire::sse::Frame;
+use crate::wire::lenient::{List, Object, Text};
+use crate::wire::shape::{Habit, Shape};
+use crate::wire::sse::{Frame, Seen};
 
 /// Reads one answer.
 pub(crate) struct Messages {
@@ -34,6 +35,35 @@ pub(crate) struct Messages {
     begun: bool,
     closed: bool,
     spent: Spent,
+    /// The block that deltas of a known shape go to, and what they are.
+    habit: Habit<(usize, Piece)>,
+}
+
+/// What a delta is.
+#[derive(Clone, Copy)]
+enum Piece {
+    Text,
+    Thinking,
+    Arguments,
+}
+
+impl Piece {
+    fn of(kind: &str) -> Option<Self> {
+        match kind {
+            "text_delta" => Some(Self::Text),
+            "thinking_delta" => Some(Self::Thinking),
+            "input_json_delta" => Some(Self::Arguments),
+            _ => None,
+        }
+    }
+
+    fn text<'c, 'a>(self, delta: &'c Delta<'a>) -> &'c Text<'a> {
+        match self {
+            Self::Text => &delta.text,
+            Self::Thinking => &delta.thinking,
+            Self::Arguments => &delta.partial_json,
+        }
+    }
 }
 
 impl Messages {
@@ -48,6 +78,7 @@ impl Messages {
             begun: false,
             closed: false,
             spent: Spent::default(),
+            habit: Habit::default(),
         }
     }
 
@@ -157,17 +188,31 @@ impl Messages {
                 self.add(block)
             }
         };
-        let Some(block) = self.blocks.get_mut(at) else {
-            return;
-        };
-        let taken = match kind {
-            "text_delta" => block.text(delta.text.slice_of(frame), answer),
-            "thinking_delta" => block.thinking(delta.thinking.slice_of(frame), answer),
-            "input_json_delta" => block.arguments(delta.partial_json.slice_of(frame), answer),
-            _ => false,
-        };
-        if !taken && let Ok(raw) = serde_json::from_str::<RareDelta>(frame) {
+        let piece = Piece::of(kind);
+        if let Some(piece) = piece
+            && self.grow(at, piece, piece.text(delta).slice_of(frame), answer)
+        {
+            // A second event like this one would do nothing but bring its delta.
+            if let Some(text) = piece.text(delta).borrowed() {
+                self.habit
+                    .learn((at, piece), || Shape::of(frame, text, &[]));
+            }
+        } else if let Some(block) = self.blocks.get_mut(at)
+            && let Ok(raw) = serde_json::from_str::<RareDelta>(frame)
+        {
             block.collect(raw.delta);
+        }
+    }
+
+    /// Adds to a block; `false` when it holds nothing of the kind.
+    fn grow(&mut self, at: usize, piece: Piece, delta: ByteString, answer: &mut Answer) -> bool {
+        let Some(block) = self.blocks.get_mut(at) else {
+            return false;
+        };
+        match piece {
+            Piece::Text => block.text(delta, answer),
+            Piece::Thinking => block.thinking(delta, answer),
+            Piece::Arguments => block.arguments(delta, answer),
         }
     }
 
@@ -233,6 +278,7 @@ fn fact(name: &str, value: Option<&RawValue>, answer: &mut Answer) {
 
 impl Decoder for Messages {
     fn frame(&mut self, frame: &Frame, answer: &mut Answer) -> Result<Flow, Fault> {
+        self.habit.forget();
         let data = &frame.data;
         let Object(Some(event)) = serde_json::from_str::<Object<Event<'_>>>(data)? else {
             return Err(Fault::Malformed);
@@ -292,6 +338,13 @@ impl Decoder for Messages {
             _ => {}
         }
         Ok(Flow::GoOn)
+    }
+
+    fn glance(&mut self, seen: &Seen<'_>, answer: &mut Answer) -> bool {
+        match self.habit.read(seen) {
+            Some((delta, (at, piece))) => self.grow(at, piece, delta, answer),
+            None => false,
+        }
     }
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {

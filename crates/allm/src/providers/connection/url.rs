@@ -41,7 +41,8 @@ impl Address {
         )
     }
 
-    fn is_https(&self) -> bool {
+    /// Whether it is reached over TLS.
+    pub(super) fn is_https(&self) -> bool {
         self.uri.scheme() == Some(&Scheme::HTTPS)
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 
+use allm_core::json::Sorted;
 use allm_core::{
     AdapterError, AdapterReason, Cancelled, Error, Event, Failure, FinishReason, ModelCall,
     ProviderName, StreamError, StreamReason, ToolCall,
@@ -222,7 +223,7 @@ impl Playing {
             } => {
                 let id = id.clone().unwrap_or_else(|| answer.next_call_id());
                 // A script that is played was checked, so there are arguments.
-                if let Some(call) = whole_call(id, name, arguments) {
+                if let Some(call) = whole_call(id, name, &Sorted(arguments)) {
                     answer.call(call, &[], CallEnd::Whole);
                 }
             }

@@ -26,6 +26,7 @@ pub(super) enum Step {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<ToolCallId>,
         name: String,
+        #[serde(serialize_with = "allm_core::json::sorted")]
         arguments: Map,
     },
     CallRaw {

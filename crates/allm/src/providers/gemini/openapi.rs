@@ -1,6 +1,7 @@
 //! Schemas in the form that older versions of the API take: a part of OpenAPI 3.0.
 
 use allm_core::Map;
+use allm_core::json::in_order;
 use serde_json::Value;
 
 /// In which form schemas are sent.
@@ -66,6 +67,7 @@ const MAX_DEPTH: usize = 100;
 
 /// The schema as OpenAPI has it, or why it cannot be said so.
 pub(super) fn converted(schema: &Value) -> Result<Converted, &'static str> {
+    let schema = &*in_order(schema);
     let mut converter = Converter {
         root: schema,
         open: Vec::new(),

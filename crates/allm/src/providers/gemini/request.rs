@@ -6,13 +6,15 @@ mod settings;
 use allm_core::{FaultCode, Path, ProviderName, Request, Role, ToolChoice, ToolSpec};
 use allm_core::{ParallelCalls, ResponseFormat, Strict, ValidationError, ValidationReason};
 
+use super::WIRE;
 use super::model::is_third;
 use super::openapi::{self, SchemaMode};
-use crate::providers::translate::body::{Body, merge};
+use crate::providers::translate::body::merge;
 use crate::providers::translate::media::{self, MAX_IMAGE_BYTES, MediaRules};
 use crate::providers::translate::notes::{Faults, Warnings};
 use crate::providers::translate::turns::{Turn, turns};
-use contents::Writer;
+use crate::providers::translate::written::{self, Body, Head, Recipient};
+use contents::{Key, Writer};
 
 /// What this wire takes of images and files.
 const MEDIA: MediaRules = MediaRules {
@@ -92,19 +94,28 @@ pub(super) fn body(
     request: &Request,
     target: &Target<'_>,
     warnings: &mut Warnings,
-) -> Result<Vec<u8>, serde_json::Error> {
+) -> Result<Body, serde_json::Error> {
     let mut settings = settings::settings(request, target, warnings);
     merge(&mut settings, &request.extra);
     // The conversation is the request's, whatever `extra` says.
     settings.remove("contents");
     media::warn_detail(&request.messages, warnings);
-    let contents = Writer::new(target.provider, is_third(target.model)).write(request, warnings);
-    let body = Body {
+    let is_third = is_third(target.model);
+    let head = Head {
         settings: &settings,
         name: "contents",
-        conversation: &contents,
     };
-    body.to_bytes()
+    let to = Recipient {
+        provider: target.provider,
+        wire: WIRE,
+        ids: None,
+    };
+    let key = Key {
+        provider: target.provider.clone(),
+        is_third,
+    };
+    let begin = |open: Option<_>| Writer::new(is_third, open.flatten());
+    written::body(&head, &request.messages, to, key, begin, warnings)
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 mod chunk;
 mod finish;
 mod partial;
+mod steady;
 mod usage;
 
 use std::time::SystemTime;
 
 use allm_core::{AdapterError, File, FinishReason, Image, Part, RawJson, ReasoningKind};
+use bytes::Bytes;
 use bytestring::ByteString;
 use serde_json::{Value, json};
 
@@ -15,10 +17,12 @@ use crate::wire::answer::{Answer, CallAt, PartAt, PartKind};
 use crate::wire::classify::classify;
 use crate::wire::decode::{Decoder, End, Fault, Flow};
 use crate::wire::lenient::{List, Object, Text};
-use crate::wire::sse::Frame;
+use crate::wire::shape::Habit;
+use crate::wire::sse::{Frame, Seen};
 use chunk::{Candidate, Chunk, Feedback, FunctionCall, InlineData, Raw, RawChunk};
 use finish::Finish;
 use partial::Partial;
+use steady::Goes;
 use usage::Counters;
 
 /// The kind of an opaque value that is a signature.
@@ -38,6 +42,9 @@ pub(crate) struct GeminiDecoder {
     chunks: u64,
     has_candidate: bool,
     is_document: bool,
+    habit: Habit<Goes>,
+    /// The last chunk that was known by its shape, if it counts anew.
+    unread_usage: Option<Bytes>,
 }
 
 /// What was said of the end so far. More may follow it.
@@ -52,6 +59,8 @@ enum Closing {
 
 impl Decoder for GeminiDecoder {
     fn frame(&mut self, frame: &Frame, answer: &mut Answer) -> Result<Flow, Fault> {
+        self.habit.forget();
+        self.read_usage(answer);
         let Object(Some(chunk)) = serde_json::from_str(&frame.data)? else {
             return Err(Fault::Malformed);
         };
@@ -60,8 +69,13 @@ impl Decoder for GeminiDecoder {
             self.error(&told, answer)?;
         } else {
             self.chunk(&chunk, &frame.data, &frame.data, answer)?;
+            self.get_used_to(&chunk, &frame.data);
         }
         Ok(Flow::GoOn)
+    }
+
+    fn glance(&mut self, seen: &Seen<'_>, answer: &mut Answer) -> bool {
+        self.go_on(seen, answer)
     }
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {
@@ -91,6 +105,7 @@ impl Decoder for GeminiDecoder {
     }
 
     fn end(&mut self, _: End, answer: &mut Answer) -> Result<(), Fault> {
+        self.read_usage(answer);
         self.counters.tell(answer);
         match std::mem::take(&mut self.closing) {
             Closing::Failed(error) => return Err(Fault::Provider(error)),
@@ -131,10 +146,7 @@ impl GeminiDecoder {
         answer.response_id(chunk.response_id.get());
         answer.model(chunk.model_version.get());
         if let Some(usage) = chunk.usage_metadata {
-            self.counters.take(frame.slice_ref(usage.get()));
-            if let Some(usage) = self.counters.usage() {
-                answer.usage(usage);
-            }
+            self.count(frame.slice_ref(usage.get()), answer);
         }
         let chosen = self.choose(chunk, answer);
         if let Some((place, candidate)) = chosen {
@@ -151,6 +163,14 @@ impl GeminiDecoder {
                 self.error(&json!({ "error": error }), answer)
             }
             None => Ok(()),
+        }
+    }
+
+    /// A statement of what was used.
+    fn count(&mut self, usage: ByteString, answer: &mut Answer) {
+        self.counters.take(usage);
+        if let Some(usage) = self.counters.usage() {
+            answer.usage(usage);
         }
     }
 
@@ -354,7 +374,7 @@ impl GeminiDecoder {
 
     /// The call whose arguments came bit by bit is whole.
     fn close_call(&mut self, answer: &mut Answer) {
-        let Some((at, partial)) = self.open.take() else {
+        let Some((at, mut partial)) = self.open.take() else {
             return;
         };
         match partial.text() {
@@ -431,10 +451,10 @@ fn raw_parts_of(chunk: &str, candidate: usize) -> Vec<Raw<'_>> {
 fn kind_of_part(raw: &str) -> Option<String> {
     let part: allm_core::Map = serde_json::from_str(raw).ok()?;
     let known = |name: &str| matches!(name, "text" | "thought" | SIGNATURE);
-    let mut names = part
-        .iter()
+    let names = part
+        .into_iter()
         .filter(|(name, value)| !known(name) && !value.is_null());
-    names.next().map(|(name, _)| name.clone())
+    names.map(|(name, _)| name).min()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod chunk;
 mod details;
 mod messages;
 mod request;
+mod steady;
 pub(crate) mod stream;
 mod think;
 mod usage;

@@ -1,44 +1,13 @@
-//! The body of a request.
+//! The settings of a body.
 
 use allm_core::Map;
-use serde::ser::{Error as _, SerializeMap};
-use serde::{Serialize, Serializer};
 
 use crate::engine::settings::deep_merge;
 
 /// Object into object key by key; anything else replaces.
 pub(crate) fn merge(into: &mut Map, from: &Map) {
-    *into = deep_merge(into, from);
-}
-
-/// A body: settings, and the conversation, which is written straight from what it is made of.
-#[derive(Debug)]
-pub(crate) struct Body<'a, T> {
-    pub(crate) settings: &'a Map,
-    /// `messages`, `input` or `contents`.
-    pub(crate) name: &'static str,
-    pub(crate) conversation: &'a T,
-}
-
-impl<T: Serialize> Body<'_, T> {
-    /// The same bytes for the same request.
-    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
-        serde_json::to_vec(self)
-    }
-}
-
-impl<T: Serialize> Serialize for Body<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.settings.contains_key(self.name) {
-            return Err(S::Error::custom("the conversation stands twice"));
-        }
-        let mut map = serializer.serialize_map(Some(self.settings.len() + 1))?;
-        for (key, value) in self.settings {
-            map.serialize_entry(key, value)?;
-        }
-        // Last: what stays the same from turn to turn stands before what grows.
-        map.serialize_entry(self.name, self.conversation)?;
-        map.end()
+    if !from.is_empty() {
+        *into = deep_merge(into, from);
     }
 }
 
@@ -68,19 +37,5 @@ mod tests {
             "more": null
         });
         assert_eq!(Value::Object(body), expected);
-    }
-
-    #[test]
-    fn the_conversation_comes_last_and_once() {
-        let settings = map(json!({"a": 1, "z": 2}));
-        let body = Body {
-            settings: &settings,
-            name: "messages",
-            conversation: &["x"],
-        };
-        let text = String::from_utf8(body.to_bytes().expect("JSON")).expect("text");
-        assert_eq!(text, r#"{"a":1,"z":2,"messages":["x"]}"#);
-        let twice = Body { name: "a", ..body };
-        assert!(twice.to_bytes().is_err());
     }
 }

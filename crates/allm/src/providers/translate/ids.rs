@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use allm_core::{Hash, Messages, ProviderName};
+#[cfg(test)]
+use allm_core::ProviderName;
+use allm_core::{Hash, Message, Messages};
+
+use super::written::Recipient;
 
 /// Which ids a wire accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,15 +62,37 @@ pub(crate) struct Ids<'a> {
 }
 
 impl<'a> Ids<'a> {
-    /// All ids of a conversation. Different ids stay different. What this provider gave over this wire it takes back.
-    pub(crate) fn of(
+    /// All ids of a conversation.
+    #[cfg(test)]
+    fn of(
         messages: &'a Messages,
         rule: IdRule,
         provider: &ProviderName,
-        wire: &str,
+        wire: &'static str,
     ) -> Self {
+        let to = Recipient {
+            provider,
+            wire,
+            ids: Some(rule),
+        };
+        Ids::from(messages, 0, to)
+    }
+
+    /// Whether every id is called what it is.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.replaced.is_empty()
+    }
+
+    /// All ids from a message on. Different ids stay different. What this provider gave over this wire it takes back.
+    pub(crate) fn from(messages: &'a Messages, first: usize, to: Recipient<'_>) -> Self {
+        let Some(rule) = to.ids else {
+            return Self {
+                replaced: BTreeMap::new(),
+            };
+        };
+        let list = || messages.iter_from(first).map(|message| &**message);
         let ids = || {
-            messages.iter().flat_map(|message| {
+            list().flat_map(|message: &'a Message| {
                 let calls = message.tool_calls.iter().map(|call| call.id.as_str());
                 calls.chain(message.tool_call_id.as_ref().map(|id| id.as_str()))
             })
@@ -77,11 +103,11 @@ impl<'a> Ids<'a> {
                 replaced: BTreeMap::new(),
             };
         }
-        let given: BTreeSet<&str> = messages
-            .iter()
+        let given: BTreeSet<&str> = list()
             .filter(|message| {
                 let origin = message.origin.as_ref();
-                origin.is_some_and(|origin| origin.provider == *provider && origin.wire == wire)
+                origin
+                    .is_some_and(|origin| origin.provider == *to.provider && origin.wire == to.wire)
             })
             .flat_map(|message| &message.tool_calls)
             .filter_map(|call| call.wire_id.as_deref().filter(|id| *id == call.id.as_str()))

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::notes::{Faults, Warnings, part_path};
+pub(crate) use crate::engine::media::is_in;
 
 /// What a wire takes of images and files.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +86,9 @@ pub(crate) const fn detail(detail: Detail) -> &'static str {
 
 /// Tells of a detail that a wire has no word for.
 pub(crate) fn warn_detail(messages: &Messages, warnings: &mut Warnings) {
+    if !is_in(messages) {
+        return;
+    }
     for (index, message) in messages.iter().enumerate() {
         for (at, part) in message.content.iter().enumerate() {
             if let Part::Image(image) = part
@@ -98,6 +102,9 @@ pub(crate) fn warn_detail(messages: &Messages, warnings: &mut Warnings) {
 
 /// Refuses every image and file that the wire does not take.
 pub(crate) fn check(messages: &Messages, rules: &MediaRules, faults: &mut Faults) {
+    if !is_in(messages) {
+        return;
+    }
     for (index, message) in messages.iter().enumerate() {
         for (at, part) in message.content.iter().enumerate() {
             for code in faults_of(part, message.role, rules) {

@@ -58,6 +58,11 @@ impl Warnings {
         self.add("option_dropped", Some(path.into()), None);
     }
 
+    /// With these after its own.
+    pub(crate) fn append(&mut self, mut later: Self) {
+        self.0.append(&mut later.0);
+    }
+
     pub(crate) fn finish(self) -> Vec<Warning> {
         self.0
     }

@@ -1,6 +1,7 @@
 //! What only its provider understands goes back to it alone.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use allm_core::{Opaque, Path, ProviderName};
 use serde_json::value::RawValue;
@@ -12,8 +13,7 @@ use super::notes::Warnings;
 pub(crate) struct Opaques<'a> {
     provider: &'a ProviderName,
     wire: &'a str,
-    /// How many were left out of whom, and where the first stood.
-    foreign: BTreeMap<&'a ProviderName, (usize, Path)>,
+    pub(crate) left: Left,
 }
 
 impl<'a> Opaques<'a> {
@@ -21,33 +21,65 @@ impl<'a> Opaques<'a> {
         Self {
             provider,
             wire,
-            foreign: BTreeMap::new(),
+            left: Left::default(),
         }
     }
 
     /// The value, if it came from this provider over this wire; else it is counted.
-    pub(crate) fn own(
+    pub(crate) fn own<'b>(
         &mut self,
-        opaque: Option<&'a Opaque>,
+        opaque: Option<&'b Opaque>,
         path: impl FnOnce() -> Path,
-    ) -> Option<&'a Opaque> {
+    ) -> Option<&'b Opaque> {
         let opaque = opaque?;
         if opaque.provider == *self.provider && opaque.wire == self.wire {
             return Some(opaque);
         }
-        let (count, _) = self
-            .foreign
-            .entry(&opaque.provider)
-            .or_insert_with(|| (0, path()));
-        *count += 1;
+        self.left.foreign(&opaque.provider, path);
         None
     }
+}
 
-    /// Tells what was left out, once for each provider.
-    pub(crate) fn warn(self, warnings: &mut Warnings) {
-        for (provider, (count, path)) in self.foreign {
+/// What was left out of a conversation, which seldom is anything; kept for the bodies that begin with it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Left(Option<Arc<LeftOut>>);
+
+#[derive(Clone, Debug, Default)]
+struct LeftOut {
+    parts: Vec<Path>,
+    /// How many were left out of whom, and where the first stood.
+    foreign: BTreeMap<ProviderName, (usize, Path)>,
+}
+
+impl Left {
+    fn out(&mut self) -> &mut LeftOut {
+        Arc::make_mut(self.0.get_or_insert_default())
+    }
+
+    /// A part that has no place on this wire.
+    pub(crate) fn part(&mut self, path: Path) {
+        self.out().parts.push(path);
+    }
+
+    fn foreign(&mut self, provider: &ProviderName, path: impl FnOnce() -> Path) {
+        let foreign = &mut self.out().foreign;
+        match foreign.get_mut(provider) {
+            Some((count, _)) => *count += 1,
+            None => {
+                foreign.insert(provider.clone(), (1, path()));
+            }
+        }
+    }
+
+    /// Tells what was left out: each part, and opaque values once for each provider.
+    pub(crate) fn tell(&self, warnings: &mut Warnings) {
+        let Some(out) = &self.0 else { return };
+        for path in &out.parts {
+            warnings.dropped(path.clone());
+        }
+        for (provider, (count, path)) in &out.foreign {
             let detail = format!("{count} of {provider}");
-            warnings.add("opaque_dropped", Some(path), Some(detail));
+            warnings.add("opaque_dropped", Some(path.clone()), Some(detail));
         }
     }
 }
@@ -93,7 +125,7 @@ mod tests {
         assert_eq!(own, [false, true, false, false]);
         assert!(opaques.own(None, Path::root).is_none());
         let mut warnings = Warnings::default();
-        opaques.warn(&mut warnings);
+        opaques.left.tell(&mut warnings);
         let told: Vec<_> = warnings
             .finish()
             .into_iter()

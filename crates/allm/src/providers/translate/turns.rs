@@ -38,13 +38,33 @@ pub(crate) enum Block<'a> {
     Call(usize, &'a ToolCall),
 }
 
+impl Turn<'_> {
+    /// The place of its first message.
+    pub(crate) fn index(&self) -> usize {
+        match self {
+            Self::Message(said) | Self::Calls { said, .. } => said.index,
+        }
+    }
+
+    /// Whether it stands on its own. A result that answers nothing belongs to what was before it.
+    pub(crate) fn begins(&self) -> bool {
+        match self {
+            Self::Message(said) => said.message.role != Role::Tool,
+            Self::Calls { .. } => true,
+        }
+    }
+}
+
 /// A conversation in turns.
 pub(crate) fn turns(messages: &Messages) -> Vec<Turn<'_>> {
-    let mut turns = Vec::with_capacity(messages.len());
-    let mut list = messages
-        .iter()
-        .map(|message| &**message)
-        .enumerate()
+    turns_from(messages, 0)
+}
+
+/// The turns from this message on, with which one begins.
+pub(crate) fn turns_from(messages: &Messages, first: usize) -> Vec<Turn<'_>> {
+    let mut turns = Vec::with_capacity(messages.len().saturating_sub(first));
+    let mut list = (first..)
+        .zip(messages.iter_from(first).map(|message| &**message))
         .peekable();
     while let Some((index, message)) = list.next() {
         let said = Said { index, message };

@@ -1,5 +1,6 @@
 //! Bodies as people read them: JSON as JSON, events as events, text by lines, the rest in base64.
 
+use allm_core::json::Sorted;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -68,7 +69,7 @@ impl BodyForm {
 
     /// A value, laid out for people.
     pub(super) fn of_json(value: &Value) -> Result<Self, serde_json::Error> {
-        let text = serde_json::to_string_pretty(value)?.replace('\n', INDENT);
+        let text = serde_json::to_string_pretty(&Sorted(value))?.replace('\n', INDENT);
         Ok(Self {
             json: Some(RawValue::from_string(text)?),
             ..Self::default()

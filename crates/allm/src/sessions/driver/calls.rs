@@ -1,31 +1,28 @@
 //! Tool calls of a session: planned, intended, run, closed.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use allm_core::run::{CallToRun, PolicyDecision, ToolOutcome, UnknownTools};
+use allm_core::json::Sorted;
+use allm_core::run::{CallToRun, PolicyDecision, ToolOutcome};
 use allm_core::session::{
-    ApprovePlan, Approved, CallKey, CallPlan, CallState, CallsPlanned, EntryBody, ManualPlan,
-    Outcome, OutcomeSource, PlanOfCall, RefusePlan, RunFailed, RunPlan, ToolIntent,
-    ToolOutcomeEntry, TurnCall, arguments_hash, tool_fingerprint,
+    ApprovePlan, Approved, CallKey, CallPlan, CallsPlanned, EntryBody, Outcome, OutcomeSource,
+    PlanOfCall, RunFailed, ToolIntent, ToolOutcomeEntry, TurnCall, arguments_hash,
+    tool_fingerprint,
 };
 use allm_core::{
-    ApprovalId, Effect, FailureReason, SessionError, Timestamp, Tool, ToolCall, encode,
-    idempotency_key,
+    Effect, FailureReason, SessionError, Timestamp, Tool, ToolCall, encode, idempotency_key,
 };
 use futures_core::Stream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::Driver;
-use crate::random;
 use crate::sessions::emit::Sink;
 use crate::sessions::journal::Journal;
-use crate::tools::{BatchItem, BatchRun, Planned};
-
-/// How long a person has to agree to a call, if nobody says otherwise.
-const APPROVAL_EXPIRY: Duration = Duration::from_secs(24 * 60 * 60);
+use crate::tools::{Attempt, Attempts, BatchItem, BatchRun};
 
 /// The kind of the failure when what was to be run is not what was approved.
 pub(crate) const APPROVAL_MISMATCH: &str = "approval_mismatch";
@@ -34,70 +31,6 @@ pub(crate) const APPROVAL_MISMATCH: &str = "approval_mismatch";
 const HEARD_OUT: Duration = Duration::from_secs(5);
 
 impl<J: Journal, S: Sink> Driver<'_, J, S> {
-    /// Decides about every call of the answer.
-    pub(super) async fn plan_calls(&mut self, calls: &[CallToRun]) -> Result<(), SessionError> {
-        let now = self.journal.now().await?;
-        let plans = calls.iter().map(|call| PlanOfCall {
-            index: call.index,
-            plan: self.plan_of(&call.call, now),
-        });
-        let planned = CallsPlanned {
-            turn: self.session().turn(),
-            calls: plans.collect(),
-        };
-        self.append(vec![EntryBody::CallsPlanned(planned)]).await?;
-        Ok(())
-    }
-
-    fn plan_of(&self, call: &ToolCall, now: Timestamp) -> CallPlan {
-        let planned = {
-            let _entered = self.spans.run().enter();
-            self.planner.plan(call)
-        };
-        match planned {
-            Planned::Run { counted } => CallPlan::Run(RunPlan { free: !counted }),
-            Planned::Manual => CallPlan::Manual(ManualPlan {
-                expires_at: self.wait_until(now),
-            }),
-            Planned::Approve { reason } => match self.planner.tools.get(call.original_name()) {
-                Some(entry) => CallPlan::Approve(self.approval(&entry.tool, reason, now)),
-                None => CallPlan::Unknown,
-            },
-            Planned::Refuse(failure) => CallPlan::Refuse(RefusePlan { failure }),
-            Planned::Unknown if self.tells_unknown() => CallPlan::Refuse(RefusePlan {
-                failure: self.unknown_tool(call),
-            }),
-            Planned::Unknown => CallPlan::Unknown,
-        }
-    }
-
-    fn approval(&self, tool: &Tool, reason: Option<String>, now: Timestamp) -> ApprovePlan {
-        let settings = &self.plan.settings;
-        let expiry = settings.approval_expiry.get_or(Some(APPROVAL_EXPIRY));
-        ApprovePlan {
-            approval_id: ApprovalId::from_bytes(random::bytes()),
-            tool_fingerprint: tool_fingerprint(tool),
-            expires_at: expiry.and_then(|expiry| later(now, expiry)),
-            reason,
-        }
-    }
-
-    /// When it is too late to answer a question that is asked now, or to give a result that is waited for from now on.
-    fn wait_until(&self, now: Timestamp) -> Option<Timestamp> {
-        let expiry = self.plan.settings.wait_expiry.get();
-        expiry.and_then(|expiry| later(now, expiry))
-    }
-
-    fn tells_unknown(&self) -> bool {
-        let options = self.session().run().map(|state| state.run().options());
-        options.is_some_and(|options| options.unknown_tools == UnknownTools::TellModel)
-    }
-
-    fn unknown_tool(&self, call: &ToolCall) -> allm_core::CallFailure {
-        let names = self.planner.tools.list().iter().map(|tool| &tool.name);
-        encode::unknown_tool(call.original_name(), names)
-    }
-
     /// Begins the calls that are not going on yet.
     pub(super) async fn begin_calls(&mut self, calls: &[CallToRun]) -> Result<(), SessionError> {
         let turn = self.session().turn();
@@ -110,6 +43,8 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             .iter()
             .map(|call| call.index)
             .filter(|index| !self.begun.contains_key(index))
+            // The time of a call counts from its intent: nothing is intended that would then wait at the gate.
+            .take(self.room())
             .collect();
         if fresh.is_empty() {
             return Ok(());
@@ -158,16 +93,35 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             return Ok(());
         }
         if !runs.is_empty() {
-            self.run_calls(runs);
+            let now = self.journal.now().await?;
+            self.run_calls(runs, now);
         }
         Ok(())
     }
 
-    fn run_calls(&mut self, calls: Vec<CallToRun>) {
+    /// How many calls may be begun now.
+    fn room(&self) -> usize {
+        let turn = self.session().open_turn();
+        let runs = |index: &u32| {
+            let key = CallKey {
+                turn: self.begun_turn,
+                index: *index,
+            };
+            let call = turn.and_then(|turn| turn.get(key));
+            call.is_some_and(|call| call.outcome().is_none())
+                && !self.probes.iter().any(|probe| probe.key == key)
+        };
+        let running = self.begun.keys().filter(|index| runs(index)).count();
+        let most = self.planner.runner.concurrency(usize::MAX);
+        most.saturating_sub(running)
+    }
+
+    fn run_calls(&mut self, calls: Vec<CallToRun>, now: Timestamp) {
         if self.session().run().is_none() {
             return;
         }
         let turn = self.session().turn();
+        let mut attempts = Attempts::default();
         for CallToRun { index, .. } in &calls {
             let key = CallKey {
                 turn,
@@ -175,22 +129,52 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             };
             let call = self.session().open_turn().and_then(|turn| turn.get(key));
             let attempt = call.map_or(1, |call| call.attempts.max(1));
+            let known = Attempt {
+                answer: call.and_then(TurnCall::answer).cloned(),
+                until: call.and_then(|call| self.until(call, now)),
+            };
+            attempts.insert(*index, known);
             self.begun.insert(*index, attempt);
         }
         let (tools, settings) = (self.planner.tools.clone(), Arc::clone(&self.planner.runner));
         let batch = self
             .spans
             .step()
-            .in_scope(|| BatchRun::start(calls, tools, settings, turn));
+            .in_scope(|| BatchRun::start(calls, tools, settings, turn, attempts));
         self.batches.push(batch);
     }
 
+    /// When a call must have ended, so that it has for sure at the deadline of its intent; however long it took until the
+    /// intent was written.
+    fn until(&self, call: &TurnCall, now: Timestamp) -> Option<Instant> {
+        // Nobody takes over from whoever holds the only copy.
+        self.signals.tenure.as_ref()?;
+        let intent = call.intent()?;
+        let entry = self.planner.tools.get(call.call.original_name())?;
+        later(now, self.limit_of(&entry.tool))?;
+        let left = intent.deadline.as_millis().saturating_sub(now.as_millis());
+        let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
+        Instant::now().checked_add(left.saturating_sub(self.call_slack))
+    }
+
+    /// How long a call may take.
+    fn limit_of(&self, tool: &Tool) -> Duration {
+        tool.timeout.unwrap_or(self.planner.runner.tool_timeout)
+    }
+
     /// Runs one call whose intent is written.
-    pub(super) fn run_one(&mut self, key: CallKey, call: &TurnCall) {
-        self.run_calls(vec![CallToRun {
+    pub(super) async fn run_one(
+        &mut self,
+        key: CallKey,
+        call: &TurnCall,
+    ) -> Result<(), SessionError> {
+        let now = self.journal.now().await?;
+        let call = CallToRun {
             index: key.index,
             call: Arc::new(effective(call)),
-        }]);
+        };
+        self.run_calls(vec![call], now);
+        Ok(())
     }
 
     /// How a call is begun: as its tool's effect and what is known of earlier attempts allow.
@@ -204,7 +188,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             });
         };
         let tool = &entry.tool;
-        let approval = approval_of(call);
+        let approval = call.state.approved();
         if approval.is_some_and(|approval| !is_as_approved(call, approval)) {
             return FirstStep::Mismatch;
         }
@@ -213,11 +197,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             let reason = "the tool has changed since it was approved".to_owned();
             return FirstStep::AskAgain(self.approval(tool, Some(reason), now));
         }
-        let recorded = match intent {
-            Some(intent) => Some(&intent.effect),
-            None => self.recorded_effect(name),
-        };
-        let effect = recorded.map_or(&tool.effect, |recorded| stricter(recorded, &tool.effect));
+        let effect = self.effect(call, tool);
         let to_run = CallToRun {
             index: key.index,
             call: Arc::new(effective(call)),
@@ -234,10 +214,16 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         }
     }
 
-    fn recorded_effect(&self, name: &str) -> Option<&Effect> {
-        let tools = &self.session().run()?.tools;
-        let tool = tools.iter().find(|tool| tool.name == name);
-        tool.map(|tool| &tool.effect)
+    /// The strictest of what the tool declares now, what it declared when the run began, and what an earlier attempt was
+    /// begun with.
+    fn effect<'a>(&'a self, call: &'a TurnCall, tool: &'a Tool) -> &'a Effect {
+        let run = self.session().run();
+        let mut recorded = run.iter().flat_map(|run| &run.tools);
+        let recorded = recorded.find(|recorded| recorded.name == tool.name);
+        let recorded = recorded.map(|recorded| &recorded.effect);
+        let intended = call.intent().map(|intent| &intent.effect);
+        let earlier = [recorded, intended].into_iter().flatten();
+        earlier.fold(&tool.effect, stricter)
     }
 
     /// That a call is about to be run.
@@ -249,17 +235,16 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         now: Timestamp,
     ) -> ToolIntent {
         let arguments = self.handler_arguments(call);
-        let limit = tool.timeout.unwrap_or(self.planner.runner.tool_timeout);
-        let deadline = later(now, limit.saturating_add(self.call_slack));
+        let deadline = later(now, self.limit_of(tool).saturating_add(self.call_slack));
         ToolIntent {
             call: key,
             attempt: call.attempts.saturating_add(1),
             tool: tool.name.clone(),
-            effect: tool.effect.clone(),
+            effect: self.effect(call, tool).clone(),
             key: self.idempotency_key(key, tool, &arguments),
             arguments_hash: arguments_hash(&arguments),
             deadline: deadline.unwrap_or(now),
-            approval_id: approval_of(call).map(|approval| approval.id),
+            approval_id: call.state.approved().map(|approval| approval.id),
         }
     }
 
@@ -290,7 +275,10 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         let outcome = ToolOutcome::failed(failure);
         let source = OutcomeSource::Recovery;
         let mut entry = ToolOutcomeEntry::new(key, call.attempts, outcome, source);
-        if self.plan.settings.on_unknown_outcome.get() == Some(crate::OnUnknownOutcome::AskPerson) {
+        // Nobody is asked about a run that is being stopped: what is waited for then is closed as cancelled, which it is not.
+        let asks =
+            self.plan.settings.on_unknown_outcome.get() == Some(crate::OnUnknownOutcome::AskPerson);
+        if asks && self.stop().is_none() {
             entry.policy = allm_core::session::OutcomePolicy::AskPerson;
         }
         entry
@@ -321,12 +309,16 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
                 batch.stop(stop);
             }
         }
-        let probed: Vec<u32> = self.probes.drain(..).map(|probe| probe.key.index).collect();
+        let probed: BTreeMap<u32, Option<ToolOutcome>> = self
+            .probes
+            .drain(..)
+            .map(|probe| (probe.key.index, probe.known))
+            .collect();
         let turn = self.session().turn();
         let open = self.session().open_turn();
-        let idle = calls
-            .iter()
-            .filter(|call| !self.begun.contains_key(&call.index) || probed.contains(&call.index));
+        let idle = calls.iter().filter(|call| {
+            !self.begun.contains_key(&call.index) || probed.contains_key(&call.index)
+        });
         let bodies: Vec<EntryBody> = idle
             .filter_map(|call| {
                 let key = CallKey {
@@ -334,9 +326,15 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
                     index: call.index,
                 };
                 let open = open?.get(key)?;
-                let entry = match open.intent() {
-                    Some(_) => self.unknown_outcome(key, open),
-                    None => not_started(key, open),
+                let known = probed.get(&call.index).cloned().flatten();
+                let entry = match (known, open.intent()) {
+                    // It ended before the stop, and the far side was only asked whether it ended otherwise.
+                    (Some(known), _) => {
+                        let source = OutcomeSource::Handler;
+                        ToolOutcomeEntry::new(key, open.attempts, known, source)
+                    }
+                    (None, Some(_)) => self.unknown_outcome(key, open),
+                    (None, None) => not_started(key, open),
                 };
                 Some(EntryBody::ToolOutcome(Box::new(entry)))
             })
@@ -410,6 +408,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         }
         self.append(vec![EntryBody::ToolOutcome(Box::new(entry))])
             .await?;
+        self.attempt_over(key);
         Ok(())
     }
 }
@@ -435,18 +434,9 @@ fn not_started(key: CallKey, call: &TurnCall) -> ToolOutcomeEntry {
     ToolOutcomeEntry::new(key, call.attempts, ToolOutcome::NotStarted, source)
 }
 
-/// What a person agreed to, for a gated call.
-fn approval_of(call: &TurnCall) -> Option<&Approved> {
-    match &call.state {
-        CallState::Ready { approval } => approval.as_ref(),
-        CallState::Intended(intent) => intent.approval.as_ref(),
-        CallState::Waiting(_) | CallState::Closed(_) => None,
-    }
-}
-
 /// Whether the tool is another one than a person agreed to.
 pub(super) fn is_void(call: &TurnCall, tool: &Tool) -> bool {
-    let approval = approval_of(call);
+    let approval = call.state.approved();
     approval.is_some_and(|approval| approval.tool_fingerprint != tool_fingerprint(tool))
 }
 
@@ -462,7 +452,7 @@ fn effective(call: &TurnCall) -> ToolCall {
     if model.arguments.as_ref() == Some(&arguments) {
         return ToolCall::clone(model);
     }
-    let raw = serde_json::Value::Object(arguments.clone()).to_string();
+    let raw = Sorted(&arguments).to_string();
     let mut edited = ToolCall::parsed(
         model.id.clone(),
         &*model.name,
@@ -489,7 +479,7 @@ fn stricter<'a>(a: &'a Effect, b: &'a Effect) -> &'a Effect {
 }
 
 /// A time after another; `None` for "never" and for what no calendar has.
-fn later(now: Timestamp, after: Duration) -> Option<Timestamp> {
+pub(super) fn later(now: Timestamp, after: Duration) -> Option<Timestamp> {
     let millis = i64::try_from(after.as_millis()).ok()?;
     Timestamp::from_millis(now.as_millis().checked_add(millis)?).ok()
 }

@@ -32,7 +32,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         let limit = state.run().options().deadlines.turn;
         let request = self.request(call.request, call.finalizing);
         if is_first {
-            let checked = self.plan.check_request(&request, Passes::Two);
+            let checked = self.plan.check_request(request.clone(), Passes::Two);
             if let Err(error) = checked {
                 return self.refuse(error).await;
             }

@@ -105,12 +105,19 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
             self.append(bodies, input_id).await?;
             return Ok(Outcome::of(self.journal.session().standing_result()));
         }
-        let plan = self.plan(&next);
+        let plan = match self.plan(&next) {
+            // There is no model call that could fail, and nothing is begun that could not go on: the calls stay as they are.
+            Err(error) if next.run().is_some() || has_open_call(&next) => {
+                if !bodies.is_empty() {
+                    self.append(bodies, self.orders.input_id.clone()).await?;
+                }
+                return Err(error.into());
+            }
+            plan => plan,
+        };
         let hooks = plan.as_ref().map_or_else(|_| Hooks::default(), hooks_of);
         if let Some(state) = next.run() {
-            if let Some(hook) = state.hooks.missing_from(&hooks)
-                && plan.is_ok()
-            {
+            if let Some(hook) = state.hooks.missing_from(&hooks) {
                 let message = format!("the run was begun with `{hook}`, which is not there");
                 return Err(SessionError::new(SessionReason::MissingHook, message));
             }
@@ -259,6 +266,13 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
             Driven::Left => Ok(Outcome::Left),
         }
     }
+}
+
+/// Whether a call is open that nobody waits for.
+fn has_open_call(session: &Data) -> bool {
+    session
+        .open_turn()
+        .is_some_and(|turn| turn.keyed().any(|(_, call)| call.outcome().is_none()))
 }
 
 /// What the session would be after these inputs.

@@ -28,7 +28,7 @@ const BETWEEN: Duration = Duration::from_secs(1);
 pub(super) struct Probing {
     pub(super) key: CallKey,
     /// What the call came to in this process, which only a `Done` changes.
-    known: Option<ToolOutcome>,
+    pub(super) known: Option<ToolOutcome>,
     answer: BoxFuture<'static, ProbeAnswer>,
 }
 
@@ -149,7 +149,16 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         };
         self.append(vec![EntryBody::ToolOutcome(Box::new(entry))])
             .await?;
+        self.attempt_over(key);
         Ok(())
+    }
+
+    /// A call that waits now is begun anew, should it be run again while this driver is here.
+    pub(super) fn attempt_over(&mut self, key: CallKey) {
+        let call = self.session().open_turn().and_then(|turn| turn.get(key));
+        if call.is_some_and(|call| call.wait().is_some()) {
+            self.begun.remove(&key.index);
+        }
     }
 
     /// Runs a call that did not happen, as the next attempt with the same key.
@@ -160,8 +169,10 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
         if is_void(call, &entry.tool) {
             // Nobody agreed to what the tool is now.
             let entry = self.unknown_outcome(key, call);
-            self.append(vec![EntryBody::ToolOutcome(Box::new(entry))])
-                .await?;
+            let entry = EntryBody::ToolOutcome(Box::new(entry));
+            if !self.append(vec![entry]).await? {
+                self.begun.remove(&key.index);
+            }
             return Ok(());
         }
         let now = self.journal.now().await?;
@@ -170,8 +181,10 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             .append(vec![EntryBody::ToolIntent(Box::new(intent))])
             .await?
         {
-            self.run_one(key, call);
+            return self.run_one(key, call).await;
         }
+        // Others came first, and a stop may be among what they said: the machine tells what becomes of it.
+        self.begun.remove(&key.index);
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use allm_core::{
 };
 use serde_json::Value;
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::super::aside::aside;
@@ -34,6 +35,7 @@ pub(super) struct Call {
     pub(super) place: usize,
     pub(super) index: u32,
     pub(super) limit: Duration,
+    until: Option<Instant>,
     cancel: CancelToken,
 }
 
@@ -46,8 +48,10 @@ impl Call {
         entry: &Arc<Entry>,
     ) -> Self {
         let limit = entry.tool.timeout.unwrap_or(shared.settings.tool_timeout);
+        let until = shared.attempts.get(&index).and_then(|known| known.until);
         Self {
             cancel: shared.cancel.child(),
+            until,
             shared,
             entry: Arc::clone(entry),
             call,
@@ -62,7 +66,11 @@ impl Call {
         let work = runtime.spawn(self.clone().work().in_current_span());
         self.shared.board.keep(self.place, work.abort_handle());
         let mut work = Owned::new(work);
-        let ended = within(self.limit, &mut work).await;
+        let left = self
+            .until
+            .map(|until| until.saturating_duration_since(Instant::now()));
+        let limit = left.map_or(self.limit, |left| left.min(self.limit));
+        let ended = within(limit, &mut work).await;
         self.shared.board.ended(self.place);
         match ended {
             Some(Ok(outcome)) => outcome,
@@ -82,7 +90,7 @@ impl Call {
         let max_bytes = settings.max_tool_arguments;
         let arguments = check::arguments(&self.entry, &self.call, max_bytes, executor)?;
         let context = self.context(&arguments);
-        if self.cancel.is_cancelled() {
+        if self.cancel.is_cancelled() || self.until.is_some_and(|until| until <= Instant::now()) {
             // The stop is on its way, and the handler must not begin; if it is not, the limit ends this.
             std::future::pending::<()>().await;
         }
@@ -109,13 +117,15 @@ impl Call {
         let settings = &self.shared.settings;
         let name = self.entry.tool.name.as_str();
         let owner = &settings.key_owner;
+        let known = self.shared.attempts.get(&self.index);
         ToolContext {
             context: settings.context.clone(),
             session_id: settings.session_id.clone(),
             request_id: settings.request_id.clone(),
-            tool_call: ToolCall::clone(&self.call),
+            tool_call: Arc::clone(&self.call),
             engine: settings.engine.clone(),
             idempotency_key: idempotency_key(owner, self.shared.turn, self.index, name, arguments),
+            answer: known.and_then(|known| known.answer.clone()),
             cancel: self.cancel.clone(),
             progress: Some(Arc::new(Reports::of(self))),
         }
@@ -143,9 +153,26 @@ pub(super) async fn outcome_of(
         Ok(ToolReply::Error(error)) => Err(ToolFailure::Reported(error)),
         Ok(ToolReply::Ok(value)) => {
             let (value, content) = content_of(settings, value).await?;
-            Ok(ToolOutcome::Replied { value, content })
+            Ok(ToolOutcome::replied(value, content))
+        }
+        Ok(ToolReply::OkWith { value, media }) => {
+            let (value, content) = content_of(settings, value).await?;
+            Ok(ToolOutcome::Replied {
+                value,
+                content,
+                media,
+            })
         }
         Ok(ToolReply::AskUser { question, opts }) => Ok(ToolOutcome::Asked { question, opts }),
+        Ok(ToolReply::AskAndGoOn {
+            question,
+            opts,
+            state,
+        }) => Ok(ToolOutcome::AskedToGoOn {
+            question,
+            opts,
+            state,
+        }),
         Ok(ToolReply::Halt { reason, value }) => {
             let Some(reason) = CustomHalt::new(&reason) else {
                 // It was checked above.

@@ -60,5 +60,5 @@ pub(crate) async fn encoded_value(settings: &RunnerSettings, value: Value) -> To
         Err(_) => encode(&JsonEncoder, value).unwrap_or_default(),
     };
     let content = bound(content, settings.max_tool_output);
-    ToolOutcome::Replied { value, content }
+    ToolOutcome::replied(value, content)
 }

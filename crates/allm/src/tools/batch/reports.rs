@@ -19,13 +19,17 @@ pub(super) struct Reports {
     place: usize,
     turn: u32,
     index: u32,
+    attempt: u32,
     settings: Arc<RunnerSettings>,
     entry: Arc<Entry>,
 }
 
 impl Reports {
     pub(super) fn of(call: &Call) -> Self {
+        let on_late = call.shared.settings.on_late.as_ref();
+        let attempt = on_late.map(|late| late.attempt(call.shared.turn, call.index));
         Self {
+            attempt: attempt.unwrap_or(1),
             shared: Arc::downgrade(&call.shared),
             place: call.place,
             turn: call.shared.turn,
@@ -56,9 +60,10 @@ impl ProgressSink for Reports {
 
     fn late(&self, reply: Result<ToolReply, ToolError>) {
         if let Some(on_late) = &self.settings.on_late {
-            on_late(LateReply {
+            on_late.keep(LateReply {
                 turn: self.turn,
                 index: self.index,
+                attempt: self.attempt,
                 reply,
                 settings: Arc::clone(&self.settings),
                 entry: Arc::clone(&self.entry),
@@ -73,6 +78,8 @@ pub(crate) struct LateReply {
     pub(crate) turn: u32,
     /// Its place in the response.
     pub(crate) index: u32,
+    /// Which attempt of it this was.
+    pub(crate) attempt: u32,
     reply: Result<ToolReply, ToolError>,
     settings: Arc<RunnerSettings>,
     entry: Arc<Entry>,
@@ -95,6 +102,7 @@ impl fmt::Debug for LateReply {
         f.debug_struct("LateReply")
             .field("turn", &self.turn)
             .field("index", &self.index)
+            .field("attempt", &self.attempt)
             .finish_non_exhaustive()
     }
 }

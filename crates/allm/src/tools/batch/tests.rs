@@ -30,7 +30,13 @@ fn hanging() -> (BatchRun, Arc<Notify>) {
         ..RunnerSettings::default()
     };
     let tools = ToolSet::new(&[tool]).unwrap();
-    let run = BatchRun::start(calls.into(), tools, Arc::new(settings), 0);
+    let run = BatchRun::start(
+        calls.into(),
+        tools,
+        Arc::new(settings),
+        0,
+        Attempts::default(),
+    );
     (run, begun)
 }
 
@@ -123,7 +129,13 @@ async fn what_waits_does_not_begin_once_the_token_fired() {
     };
     let cancel = settings.cancel.clone();
     let tools = ToolSet::new(&[tool]).unwrap();
-    let mut run = BatchRun::start(calls.into(), tools, Arc::new(settings), 0);
+    let mut run = BatchRun::start(
+        calls.into(),
+        tools,
+        Arc::new(settings),
+        0,
+        Attempts::default(),
+    );
     begun.notified().await;
     cancel.cancel();
     let mut outcomes = Vec::new();
@@ -150,7 +162,7 @@ async fn what_waits_does_not_begin_once_the_token_fired() {
 #[tokio::test]
 async fn stop_after_the_end_changes_nothing() {
     let tools = ToolSet::new(&[]).unwrap();
-    let mut run = BatchRun::start(vec![], tools, Arc::default(), 0);
+    let mut run = BatchRun::start(vec![], tools, Arc::default(), 0, Attempts::default());
     run.stop(Stop::Cancelled);
     assert_eq!(run.stopped(), None);
     assert!(next(&mut run).await.is_none());
@@ -163,7 +175,13 @@ async fn an_unknown_call_has_an_end() {
         index: 0,
         call: Arc::new(ToolCall::new("c", "nope", "{}")),
     };
-    let mut run = BatchRun::start(vec![call], ToolSet::default(), Arc::default(), 0);
+    let mut run = BatchRun::start(
+        vec![call],
+        ToolSet::default(),
+        Arc::default(),
+        0,
+        Attempts::default(),
+    );
     let Some(BatchItem::Done { outcome, .. }) = next(&mut run).await else {
         panic!("it has an end")
     };

@@ -5,6 +5,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::sync::{Mutex, PoisonError};
 
+use allm_core::limits::MAX_PROGRESS_MESSAGE;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, Command};
@@ -46,12 +47,17 @@ impl Child {
         })
     }
 
-    /// Gives it its input and takes what it says until it has ended.
+    /// Gives it its input and takes what it says until it has ended. `heard` is told each line on standard error.
     ///
     /// # Cancel safety
     ///
     /// Dropping this kills the process and its group.
-    pub(super) async fn converse(self, input: Vec<u8>, max_output: usize) -> io::Result<Said> {
+    pub(super) async fn converse(
+        self,
+        input: Vec<u8>,
+        max_output: usize,
+        heard: Option<impl Fn(&str)>,
+    ) -> io::Result<Said> {
         let Self {
             mut child,
             leader,
@@ -77,7 +83,7 @@ impl Child {
         };
         let speak = both(tell(stdin, input), out);
         let ((((), (stdout, too_much)), stderr), status) =
-            both(both(speak, tail(stderr)), end).await;
+            both(both(speak, tail(stderr, heard)), end).await;
         Ok(Said {
             stdout,
             too_much,
@@ -134,15 +140,47 @@ async fn bounded(from: Option<impl AsyncRead + Unpin>, limit: usize) -> (Vec<u8>
 }
 
 /// The end of what is said. All of it is taken, so that the process is not held up.
-async fn tail(from: Option<impl AsyncRead + Unpin>) -> String {
+async fn tail(from: Option<impl AsyncRead + Unpin>, heard: Option<impl Fn(&str)>) -> String {
     let mut kept = VecDeque::new();
+    let mut line = Line::default();
     let mut chunk = [0; 4_096];
     if let Some(mut from) = from {
         while let Ok(read @ 1..) = from.read(&mut chunk).await {
             kept.extend(chunk.iter().take(read));
+            if let Some(heard) = &heard {
+                line.push(chunk.iter().take(read), heard);
+            }
             let surplus = kept.len().saturating_sub(KEPT_OF_STDERR);
             kept.drain(..surplus);
         }
     }
+    if let Some(heard) = &heard {
+        line.end(heard);
+    }
     String::from_utf8_lossy(kept.make_contiguous()).into_owned()
+}
+
+/// A line that is being said. Who shows how far it is often says it over and over, with a carriage return in between.
+#[derive(Default)]
+struct Line(Vec<u8>);
+
+impl Line {
+    fn push<'a>(&mut self, bytes: impl Iterator<Item = &'a u8>, heard: &impl Fn(&str)) {
+        for byte in bytes {
+            match byte {
+                b'\n' | b'\r' => self.end(heard),
+                // So much of a line can be told; the rest is passed over.
+                byte if self.0.len() < MAX_PROGRESS_MESSAGE => self.0.push(*byte),
+                _ => {}
+            }
+        }
+    }
+
+    fn end(&mut self, heard: &impl Fn(&str)) {
+        let text = String::from_utf8_lossy(&self.0);
+        if !text.trim().is_empty() {
+            heard(text.trim_end());
+        }
+        self.0.clear();
+    }
 }

@@ -1,7 +1,7 @@
 //! The limits of one attempt.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use allm_core::Timeouts;
@@ -33,6 +33,8 @@ pub(super) struct Clock {
     last_frame: Instant,
     tail: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
+    /// Whom the timer wakes, and what for. As long as it has not fired, there is nothing to look at.
+    armed: Option<(Waits, Waker)>,
 }
 
 impl Clock {
@@ -45,6 +47,7 @@ impl Clock {
             last_frame: now,
             tail: None,
             timer: None,
+            armed: None,
         }
     }
 
@@ -103,8 +106,21 @@ impl Clock {
         limits.into_iter().flatten()
     }
 
-    /// Ready when a limit has passed. The timer is set for the nearest one, and again when it fires too early.
+    /// Ready when a limit has passed. The timer is set for the nearest one, and again when it fires too early: limits
+    /// move on with every byte, and moving a timer costs more than all else that is done for a byte.
     pub(super) fn poll(&mut self, waits: Waits, cx: &mut Context<'_>) -> Poll<Passed> {
+        if let (Some((armed, waker)), Some(timer)) = (&self.armed, &self.timer)
+            && *armed == waits
+            && !timer.is_elapsed()
+            && waker.will_wake(cx.waker())
+        {
+            return Poll::Pending;
+        }
+        self.look(waits, cx)
+    }
+
+    /// The same, by a look at the clock: for when a timer may be late.
+    pub(super) fn look(&mut self, waits: Waits, cx: &mut Context<'_>) -> Poll<Passed> {
         loop {
             let Some((next, passed)) = self.limits(waits).min_by_key(|(at, _)| *at) else {
                 return Poll::Pending;
@@ -119,6 +135,7 @@ impl Clock {
             if timer.deadline() > next {
                 timer.as_mut().reset(next);
             }
+            self.armed = Some((waits, cx.waker().clone()));
             ready!(timer.as_mut().poll(cx));
             self.timer = None;
         }

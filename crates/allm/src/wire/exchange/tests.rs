@@ -9,7 +9,7 @@ use bytestring::ByteString;
 use serde_json::Value;
 
 use super::super::answer::{About, PartAt, PartKind};
-use super::super::client::Clients;
+use super::super::client::{Clients, Security};
 use super::*;
 use server::{Do, Server, head, send};
 
@@ -67,7 +67,9 @@ fn exchange(server: &Server, timeouts: Timeouts, cancel: CancelToken) -> Exchang
     *request.method_mut() = http::Method::POST;
     *request.uri_mut() = server.url.parse().expect("an address");
     Exchange::new(Attempt {
-        client: clients.get(timeouts.connect).expect("certificates"),
+        client: clients
+            .get(timeouts.connect, Security::Plain)
+            .expect("certificates"),
         request,
         answer: Answer::new(About {
             provider: "acme".into(),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use allm_core::{Message, Opaque, Part, Path, ProviderName, Request, Role, Source, ToolCall};
+use allm_core::{Message, Opaque, Part, Path, ProviderName, Role, Source, ToolCall};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,22 +10,13 @@ use serde_json::value::RawValue;
 use super::super::WIRE;
 use super::super::stream::SIGNATURE;
 use crate::providers::translate::media::Held;
-use crate::providers::translate::notes::{Warnings, part_path};
-use crate::providers::translate::opaque::{Opaques, raw};
-use crate::providers::translate::turns::{Block, CallResult, Said, Turn, blocks, turns};
+use crate::providers::translate::notes::part_path;
+use crate::providers::translate::opaque::raw;
+use crate::providers::translate::turns::{Block, CallResult, Said, Turn, blocks};
+use crate::providers::translate::written::{Page, Script, comma};
 
 /// Stands for the signature of a call that another model made.
 const SKIP: &str = "skip_thought_signature_validator";
-
-/// What one side says.
-#[derive(Debug, Serialize)]
-pub(super) struct Content<'a> {
-    role: &'static str,
-    parts: Vec<Entry<'a>>,
-    /// Results stand alone: nothing is added to them.
-    #[serde(skip)]
-    is_results: bool,
-}
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
@@ -74,6 +65,7 @@ struct FunctionCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     name: &'a str,
+    #[serde(serialize_with = "allm_core::json::sorted")]
     args: Cow<'a, allm_core::Map>,
 }
 
@@ -122,74 +114,122 @@ enum Signature<'a> {
     Skip(&'static str),
 }
 
-/// Makes the contents of a conversation.
-pub(super) struct Writer<'a> {
-    opaques: Opaques<'a>,
-    /// Whether the model is of the third generation or later.
-    is_third: bool,
-    contents: Vec<Content<'a>>,
+/// What the bytes depend on besides the messages.
+#[derive(PartialEq)]
+pub(super) struct Key {
+    pub(super) provider: ProviderName,
+    pub(super) is_third: bool,
 }
 
-impl<'a> Writer<'a> {
-    pub(super) fn new(provider: &'a ProviderName, is_third: bool) -> Self {
-        Self {
-            opaques: Opaques::new(provider, WIRE),
-            is_third,
-            contents: Vec::new(),
+/// The content whose list of parts is open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    role: &'static str,
+    /// Results stand alone: nothing is added to them.
+    is_results: bool,
+    has_call: bool,
+}
+
+/// Writes the contents of a conversation. The parts of the last one are left open: neighbours of one side are one
+/// content.
+pub(super) struct Writer {
+    /// Whether the model is of the third generation or later.
+    is_third: bool,
+    open: Option<Open>,
+}
+
+impl Writer {
+    pub(super) fn new(is_third: bool, open: Option<Open>) -> Self {
+        Self { is_third, open }
+    }
+}
+
+type Done = Result<(), serde_json::Error>;
+
+impl<'a> Script<'a> for Writer {
+    type Key = Key;
+    type State = Option<Open>;
+
+    fn turn(&mut self, turn: &Turn<'a>, to: &mut Page<'a>) -> Done {
+        match turn {
+            Turn::Message(said) => match said.message.role {
+                Role::User => self.add("user", &plain_parts(said.message), &mut to.bytes),
+                Role::Assistant => self.assistant(*said, to),
+                // System messages stand elsewhere; a result without a call was refused.
+                Role::System | Role::Tool => Ok(()),
+            },
+            Turn::Calls { said, results } => {
+                self.assistant(*said, to)?;
+                self.results(said.message, results, to)
+            }
         }
     }
 
-    pub(super) fn write(
-        mut self,
-        request: &'a Request,
-        warnings: &mut Warnings,
-    ) -> Vec<Content<'a>> {
-        for turn in turns(&request.messages) {
-            match turn {
-                Turn::Message(said) => match said.message.role {
-                    Role::User => self.add("user", plain_parts(said.message)),
-                    Role::Assistant => self.assistant(said),
-                    // System messages stand elsewhere; a result without a call was refused.
-                    Role::System | Role::Tool => {}
-                },
-                Turn::Calls { said, results } => {
-                    self.assistant(said);
-                    self.results(said.message, &results);
-                }
-            }
+    fn state(&self) -> Self::State {
+        self.open
+    }
+
+    fn end(&self, to: &mut Vec<u8>) {
+        if self.open.is_some() {
+            to.extend_from_slice(b"]}");
         }
-        self.opaques.warn(warnings);
-        self.contents
+    }
+}
+
+impl Writer {
+    /// Begins a content.
+    fn begin(&mut self, open: Open, to: &mut Vec<u8>) {
+        Script::end(self, to);
+        comma(to);
+        to.extend_from_slice(b"{\"role\":\"");
+        to.extend_from_slice(open.role.as_bytes());
+        to.extend_from_slice(b"\",\"parts\":[");
+        self.open = Some(open);
+    }
+
+    fn parts(&mut self, parts: &[Entry<'_>], to: &mut Vec<u8>) -> Done {
+        for part in parts {
+            comma(to);
+            serde_json::to_writer(&mut *to, part)?;
+        }
+        Ok(())
     }
 
     /// Adds parts to what this side says, or begins a new content.
-    fn add(&mut self, role: &'static str, parts: Vec<Entry<'a>>) {
+    fn add(&mut self, role: &'static str, parts: &[Entry<'_>], to: &mut Vec<u8>) -> Done {
         if parts.is_empty() {
-            return;
+            return Ok(());
         }
-        match self.contents.last_mut() {
-            Some(last) if last.role == role && !last.is_results => last.parts.extend(parts),
-            _ => self.contents.push(Content {
-                role,
-                parts,
-                is_results: false,
-            }),
+        let is_call =
+            |entry: &Entry<'_>| matches!(entry, Entry::Made(made) if made.function_call.is_some());
+        let has_call = parts.iter().any(is_call);
+        match &mut self.open {
+            Some(open) if open.role == role && !open.is_results => open.has_call |= has_call,
+            _ => {
+                let open = Open {
+                    role,
+                    is_results: false,
+                    has_call,
+                };
+                self.begin(open, to);
+            }
         }
+        self.parts(parts, to)
     }
 
-    fn assistant(&mut self, said: Said<'a>) {
+    fn assistant<'a>(&mut self, said: Said<'a>, to: &mut Page<'a>) -> Done {
         let Said { index, message } = said;
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut has_call = self.goes_on_after_a_call();
         for block in blocks(message) {
             match block {
                 Block::Part(at, part) => {
-                    let own = self.opaques.own(part.attached(), || part_path(index, at));
+                    let own = to.opaques.own(part.attached(), || part_path(index, at));
                     said_part(part, own, &mut entries);
                 }
                 Block::Call(number, call) => {
                     let path = || call_path(index, number);
-                    let own = self.opaques.own(call.opaque.as_deref(), path);
+                    let own = to.opaques.own(call.opaque.as_deref(), path);
                     let mut signature = own.and_then(raw).map(Signature::Own);
                     if self.is_third && !has_call && signature.is_none() {
                         signature = Some(Signature::Skip(SKIP));
@@ -210,20 +250,22 @@ impl<'a> Writer<'a> {
                 }
             }
         }
-        self.add("model", entries);
+        self.add("model", &entries, &mut to.bytes)
     }
 
     /// Whether what is added next belongs to a model turn that has a call already.
     fn goes_on_after_a_call(&self) -> bool {
-        let is_call =
-            |entry: &Entry<'_>| matches!(entry, Entry::Made(made) if made.function_call.is_some());
-        self.contents
-            .last()
-            .is_some_and(|last| last.role == "model" && last.parts.iter().any(is_call))
+        self.open
+            .is_some_and(|open| open.role == "model" && open.has_call)
     }
 
     /// All results of a turn, in one content.
-    fn results(&mut self, asked: &'a Message, results: &[CallResult<'a>]) {
+    fn results<'a>(
+        &mut self,
+        asked: &'a Message,
+        results: &[CallResult<'a>],
+        to: &mut Page<'a>,
+    ) -> Done {
         let mut parts = Vec::new();
         let mut media = Vec::new();
         for result in results {
@@ -246,13 +288,16 @@ impl<'a> Writer<'a> {
             })));
         }
         parts.extend(media.into_iter().map(|made| Entry::Made(Box::new(made))));
-        if !parts.is_empty() {
-            self.contents.push(Content {
-                role: "user",
-                parts,
-                is_results: true,
-            });
+        if parts.is_empty() {
+            return Ok(());
         }
+        let open = Open {
+            role: "user",
+            is_results: true,
+            has_call: false,
+        };
+        self.begin(open, &mut to.bytes);
+        self.parts(&parts, &mut to.bytes)
     }
 }
 

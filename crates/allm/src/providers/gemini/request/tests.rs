@@ -192,7 +192,7 @@ fn p97_texts_are_unchanged() {
         schema_mode: SchemaMode::JsonSchema,
     };
     let bytes = body(&request, &target, &mut Warnings::default()).expect("a body");
-    let text = String::from_utf8(bytes).expect("text");
+    let text = String::from_utf8(bytes.to_vec()).expect("text");
     assert!(
         text.contains("{\"b\": 1.10, \"a\": 123456789012345678901234567890}"),
         "{text}"
@@ -268,7 +268,7 @@ fn p196_p209_signatures_go_back() {
     };
     let mut warnings = Warnings::default();
     let bytes = body(&request, &target, &mut warnings).expect("a body");
-    let sent = String::from_utf8(bytes).expect("text");
+    let sent = String::from_utf8(bytes.to_vec()).expect("text");
     let wanted = [
         r#"{"text":"hm","thought":true,"thoughtSignature":"AA"}"#,
         r#"{"text":"one","thoughtSignature":"BB"}"#,

@@ -1,8 +1,11 @@
 //! Arguments that come as values for places in them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use allm_core::json::in_order;
+use bytestring::ByteString;
 use serde_json::Value;
 
 use super::chunk::PartialArg;
@@ -20,6 +23,8 @@ pub(super) struct Partial {
     /// The place of the last value, and whether it is a text that may go on.
     last: Vec<Step>,
     open_text: bool,
+    /// What that text goes on with, as far as it is not yet in its place.
+    behind: String,
     disordered: bool,
     unreadable: bool,
 }
@@ -45,14 +50,20 @@ enum Node {
 impl Partial {
     /// Begins with arguments that came whole, to which values are added.
     pub(super) fn begin(&mut self, arguments: &str) {
+        self.put_behind();
         if let Ok(whole @ Value::Object(_)) = serde_json::from_str(arguments) {
-            self.root = Node::of(whole);
+            let sorted = match in_order(&whole) {
+                Cow::Owned(sorted) => Some(sorted),
+                Cow::Borrowed(_) => None,
+            };
+            self.root = Node::of(sorted.unwrap_or(whole));
             self.disordered = true;
         }
     }
 
     /// Takes a value. Gives the piece of the arguments' text that it adds, as long as values come in order.
     pub(super) fn take(&mut self, arg: &PartialArg<'_>) -> Option<String> {
+        self.put_behind();
         if self.unreadable {
             return None;
         }
@@ -79,8 +90,33 @@ impl Partial {
         piece
     }
 
+    /// Takes more of the text that came last, which says no more than that: the same as [`take`](Self::take) of a text
+    /// for the same place.
+    pub(super) fn go_on(&mut self, text: ByteString) -> Option<ByteString> {
+        if self.unreadable {
+            return None;
+        }
+        self.behind.push_str(&text);
+        let is_escaped = |byte: u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+        if self.disordered {
+            None
+        } else if text.bytes().any(is_escaped) {
+            Some(escaped(&text).into())
+        } else {
+            Some(text)
+        }
+    }
+
+    fn put_behind(&mut self) {
+        if !self.behind.is_empty() {
+            let more = Node::Text(std::mem::take(&mut self.behind));
+            self.unreadable |= self.root.put(&self.last, more).is_none();
+        }
+    }
+
     /// The whole text; `None` if a value had no place.
-    pub(super) fn text(&self) -> Option<String> {
+    pub(super) fn text(&mut self) -> Option<String> {
+        self.put_behind();
         if self.unreadable {
             return None;
         }

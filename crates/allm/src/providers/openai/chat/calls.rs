@@ -41,7 +41,8 @@ impl Calls {
         fill(at, piece.id.str(), function, frame, answer);
     }
 
-    fn find(
+    /// The call that a piece goes on with.
+    pub(super) fn find(
         &self,
         piece: &CallDelta<'_>,
         function: &Function<'_>,

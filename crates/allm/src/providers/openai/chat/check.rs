@@ -24,6 +24,9 @@ pub(super) fn check(
 
 /// Pictures are sent along or by URL, files are sent along or by id, to some servers by URL.
 fn sources(request: &Request, rules: &Rules, faults: &mut Faults) {
+    if !media::is_in(&request.messages) {
+        return;
+    }
     for (index, message) in request.messages.iter().enumerate() {
         // Pictures of an assistant are left out with a warning.
         if message.role == Role::Assistant {

@@ -1,175 +1,158 @@
 //! The conversation as this wire writes it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use allm_core::json::Sorted;
 use allm_core::{
     FilePart, ImagePart, Message, Messages, Opaque, Part, ProviderName, Role, ToolCall,
 };
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::stream::DETAILS;
 use crate::providers::compat::profile::{
     EmptyContent, MalformedBack, Profile, ReasoningBack, ReasoningBackField, ToolResultImages,
 };
-use crate::providers::translate::ids::Ids;
 use crate::providers::translate::media::{self, Held, data_uri};
-use crate::providers::translate::notes::{Warnings, part_path};
-use crate::providers::translate::opaque::{Opaques, raw};
-use crate::providers::translate::turns::{CallResult, Said, Turn, turns};
+use crate::providers::translate::notes::part_path;
+use crate::providers::translate::opaque::raw;
+use crate::providers::translate::turns::{CallResult, Said, Turn};
+use crate::providers::translate::written::{Page, Script, comma, string};
 
-/// The messages of a body.
-pub(super) type Conversation<'a> = Vec<Entry<'a>>;
-
-/// A message: its fields in order.
-#[derive(Debug)]
-pub(super) struct Entry<'a>(Vec<(Cow<'a, str>, Field<'a>)>);
-
-#[derive(Debug)]
-enum Field<'a> {
-    Null,
-    Text(Cow<'a, str>),
-    Value(Value),
-    Raw(&'a RawValue),
-}
-
-impl Serialize for Entry<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, field) in &self.0 {
-            map.serialize_entry(name, field)?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for Field<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Null => serializer.serialize_unit(),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::Value(value) => value.serialize(serializer),
-            Self::Raw(raw) => raw.serialize(serializer),
-        }
-    }
-}
-
-impl<'a> Entry<'a> {
-    fn new(role: Cow<'a, str>) -> Self {
-        let mut entry = Self(Vec::with_capacity(4));
-        entry.put("role", Field::Text(role));
-        entry
-    }
-
-    fn put(&mut self, name: impl Into<Cow<'a, str>>, field: Field<'a>) {
-        self.0.push((name.into(), field));
-    }
-
-    fn name(&mut self, message: &'a Message) {
-        if let Some(name) = &message.name {
-            self.put("name", Field::Text(name.as_str().into()));
-        }
-    }
-}
-
-/// Writes a conversation.
-struct Writer<'a, 'b> {
-    profile: &'a Profile,
-    provider: &'a ProviderName,
-    wire: &'a str,
-    ids: Ids<'a>,
-    opaques: Opaques<'a>,
-    /// The place of the last user message.
+/// What the bytes depend on besides the messages.
+#[derive(PartialEq)]
+pub(super) struct Key {
+    provider: ProviderName,
+    profile: Arc<Profile>,
+    /// The place of the last user message, where it matters.
     last_user: Option<usize>,
-    entries: Vec<Entry<'a>>,
-    warnings: &'b mut Warnings,
 }
 
-/// The conversation for this server.
-pub(super) fn conversation<'a>(
-    messages: &'a Messages,
+/// Writes a conversation for this server.
+pub(super) struct Writer<'a> {
+    profile: &'a Profile,
     provider: &'a ProviderName,
     wire: &'a str,
-    profile: &'a Profile,
-    warnings: &mut Warnings,
-) -> Conversation<'a> {
-    let mut writer = Writer {
-        profile,
-        provider,
-        wire,
-        ids: Ids::of(messages, profile.id_rule, provider, wire),
-        opaques: Opaques::new(provider, wire),
-        last_user: messages
-            .iter()
-            .rposition(|message| message.role == Role::User),
-        entries: Vec::with_capacity(messages.len()),
-        warnings,
-    };
-    for turn in turns(messages) {
-        writer.turn(&turn);
-    }
-    writer.opaques.warn(writer.warnings);
-    writer.entries
+    /// The place of the last user message, where it matters.
+    last_user: Option<usize>,
 }
 
-impl<'a> Writer<'a, '_> {
-    fn turn(&mut self, turn: &Turn<'a>) {
+impl<'a> Writer<'a> {
+    pub(super) fn new(
+        messages: &Messages,
+        provider: &'a ProviderName,
+        wire: &'a str,
+        profile: &'a Profile,
+    ) -> Self {
+        let matters = profile.reasoning_back == ReasoningBack::SinceLastUser;
+        let is_user = |message: &Arc<Message>| message.role == Role::User;
+        Self {
+            profile,
+            provider,
+            wire,
+            last_user: matters
+                .then(|| messages.iter().rposition(is_user))
+                .flatten(),
+        }
+    }
+
+    pub(super) fn key(&self, profile: &Arc<Profile>) -> Key {
+        Key {
+            provider: self.provider.clone(),
+            profile: Arc::clone(profile),
+            last_user: self.last_user,
+        }
+    }
+}
+
+type Done = Result<(), serde_json::Error>;
+
+impl<'a> Script<'a> for Writer<'a> {
+    type Key = Key;
+    type State = ();
+
+    fn turn(&mut self, turn: &Turn<'a>, to: &mut Page<'a>) -> Done {
         match turn {
             Turn::Message(said) => match said.message.role {
-                Role::System => self.plain(*said, self.profile.system_role.as_ref()),
-                Role::User => self.plain(*said, "user"),
-                Role::Assistant => self.assistant(*said),
+                Role::System => plain(&mut to.bytes, said.message, &self.profile.system_role),
+                Role::User => plain(&mut to.bytes, said.message, "user"),
+                Role::Assistant => self.assistant(*said, to),
                 // It answers no call; the server will say so.
                 Role::Tool => {
-                    let id = said
-                        .message
-                        .tool_call_id
-                        .as_ref()
-                        .map_or("", |id| id.as_str());
-                    self.result(id, said.message);
+                    let id = said.message.tool_call_id.as_ref();
+                    self.result(id.map_or("", |id| id.as_str()), said.message, to)
                 }
             },
             Turn::Calls { said, results } => {
-                self.assistant(*said);
+                self.assistant(*said, to)?;
                 for result in results {
-                    self.result(result.call.id.as_str(), result.message);
+                    self.result(result.call.id.as_str(), result.message, to)?;
                 }
-                self.follow_up(results);
+                self.follow_up(results, to)
             }
         }
     }
 
-    fn plain(&mut self, said: Said<'a>, role: &'a str) {
-        let mut entry = Entry::new(role.into());
-        entry.put("content", content(&said.message.content));
-        entry.name(said.message);
-        self.entries.push(entry);
-    }
+    fn state(&self) {}
+}
 
-    fn assistant(&mut self, said: Said<'a>) {
+/// Begins a message with its role.
+fn begin(to: &mut Vec<u8>, role: &str) -> Done {
+    comma(to);
+    to.extend_from_slice(b"{\"role\":");
+    string(to, role)
+}
+
+/// Writes the name of the next field.
+fn field(to: &mut Vec<u8>, name: &str) -> Done {
+    to.push(b',');
+    string(to, name)?;
+    to.push(b':');
+    Ok(())
+}
+
+fn text_field(to: &mut Vec<u8>, name: &str, text: &str) -> Done {
+    field(to, name)?;
+    string(to, text)
+}
+
+fn name(to: &mut Vec<u8>, message: &Message) -> Done {
+    match &message.name {
+        Some(name) => text_field(to, "name", name),
+        None => Ok(()),
+    }
+}
+
+fn plain(to: &mut Vec<u8>, message: &Message, role: &str) -> Done {
+    begin(to, role)?;
+    content(to, &message.content)?;
+    name(to, message)?;
+    to.push(b'}');
+    Ok(())
+}
+
+impl<'a> Writer<'a> {
+    fn assistant(&self, said: Said<'a>, to: &mut Page<'a>) -> Done {
         let Said { index, message } = said;
-        let mut entry = Entry::new("assistant".into());
-        let mut texts = Vec::new();
-        let mut refusal = Vec::new();
+        let mut texts = Texts::default();
+        let mut refusal = Texts::default();
         let mut thoughts = Vec::new();
         let mut details = None;
         for (at, part) in message.content.iter().enumerate() {
-            let own = self.opaques.own(part.attached(), || part_path(index, at));
+            let own = to.opaques.own(part.attached(), || part_path(index, at));
             match part {
-                Part::Text(part) => texts.push(part.text.as_str()),
-                Part::Refusal(part) => refusal.push(part.text.as_str()),
+                Part::Text(part) => texts.add(&part.text),
+                Part::Refusal(part) => refusal.add(&part.text),
                 Part::Reasoning(part) => {
                     details = details.or(own.filter(|own| own.kind == DETAILS));
                     thoughts.extend(part.text.as_deref());
                 }
-                Part::Image(_) | Part::File(_) => self.warnings.dropped(part_path(index, at)),
+                Part::Image(_) | Part::File(_) => to.opaques.left.part(part_path(index, at)),
                 _ => {}
             }
         }
         for call in &message.tool_calls {
-            self.opaques.own(call.opaque.as_deref(), || {
+            to.opaques.own(call.opaque.as_deref(), || {
                 allm_core::Path::from("messages")
                     .index(index)
                     .field("tool_calls")
@@ -177,43 +160,50 @@ impl<'a> Writer<'a, '_> {
         }
         let thinking = self.thinking(said, &thoughts);
         let in_content = self.profile.reasoning_back_field == ReasoningBackField::Content;
-        match (&thinking, joined(&texts)) {
+        let bytes = &mut to.bytes;
+        begin(bytes, "assistant")?;
+        match (&thinking, texts.joined()) {
             (Some(thinking), text) if in_content && !thinking.is_empty() => {
                 let thought = json!({"type": "text", "text": thinking});
                 let mut list = vec![json!({"type": "thinking", "thinking": [thought]})];
                 list.extend(text.map(|text| json!({"type": "text", "text": text})));
-                entry.put("content", Field::Value(list.into()));
+                value_field(bytes, "content", &list.into())?;
             }
-            (_, Some(text)) => entry.put("content", Field::Text(text)),
-            (_, None) => {
-                if let Some(field) = self.nothing(message, refusal.is_empty()) {
-                    entry.put("content", field);
-                }
-            }
+            (_, Some(text)) => text_field(bytes, "content", text)?,
+            (_, None) => self.nothing(bytes, message, refusal.0.is_none())?,
         }
-        entry.name(message);
-        if let Some(refusal) = joined(&refusal) {
-            entry.put("refusal", Field::Text(refusal));
+        name(bytes, message)?;
+        if let Some(refusal) = refusal.joined() {
+            text_field(bytes, "refusal", refusal)?;
         }
         if let Some(thinking) = thinking {
-            self.reasoning(&mut entry, thinking, details);
+            self.reasoning(bytes, &thinking, details)?;
         }
         if !message.tool_calls.is_empty() {
-            let calls = message.tool_calls.iter().map(|call| self.call(call));
-            entry.put("tool_calls", Field::Value(calls.collect::<Vec<_>>().into()));
+            field(bytes, "tool_calls")?;
+            bytes.push(b'[');
+            for call in &message.tool_calls {
+                comma(bytes);
+                self.call(bytes, call, to.ids.get(call.id.as_str()))?;
+            }
+            bytes.push(b']');
         }
-        self.entries.push(entry);
+        bytes.push(b'}');
+        Ok(())
     }
 
     /// What stands for a text that is not there.
-    fn nothing(&self, message: &Message, no_refusal: bool) -> Option<Field<'a>> {
+    fn nothing(&self, to: &mut Vec<u8>, message: &Message, no_refusal: bool) -> Done {
         if message.tool_calls.is_empty() {
-            return no_refusal.then_some(Field::Text("".into()));
+            return match no_refusal {
+                true => text_field(to, "content", ""),
+                false => Ok(()),
+            };
         }
         match self.profile.empty_content {
-            EmptyContent::Omit => None,
-            EmptyContent::Null => Some(Field::Null),
-            EmptyContent::EmptyString => Some(Field::Text("".into())),
+            EmptyContent::Omit => Ok(()),
+            EmptyContent::Null => value_field(to, "content", &Value::Null),
+            EmptyContent::EmptyString => text_field(to, "content", ""),
         }
     }
 
@@ -238,25 +228,28 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    fn reasoning(&self, entry: &mut Entry<'a>, thinking: String, details: Option<&'a Opaque>) {
+    fn reasoning(&self, to: &mut Vec<u8>, thinking: &str, details: Option<&Opaque>) -> Done {
         match &self.profile.reasoning_back_field {
             ReasoningBackField::Text(name) => {
                 let fill =
                     self.profile.reasoning_back == ReasoningBack::Always { fill_empty: true };
                 if fill || !thinking.is_empty() {
-                    entry.put(name.as_ref(), Field::Text(thinking.into()));
+                    text_field(to, name, thinking)?;
                 }
             }
             ReasoningBackField::Details => {
                 if let Some(raw) = details.and_then(raw) {
-                    entry.put(DETAILS, Field::Raw(raw));
+                    field(to, DETAILS)?;
+                    to.extend_from_slice(raw.get().as_bytes());
                 }
             }
             ReasoningBackField::Content => {}
         }
+        Ok(())
     }
 
-    fn call(&self, call: &ToolCall) -> Value {
+    /// A call; the order of the fields is that of the alphabet, as everywhere in values.
+    fn call(&self, to: &mut Vec<u8>, call: &ToolCall, id: &str) -> Done {
         let raw = call.raw_arguments.as_str();
         let malformed = call.arguments.is_none();
         let arguments = match self.profile.malformed_back {
@@ -264,26 +257,34 @@ impl<'a> Writer<'a, '_> {
             MalformedBack::EmptyObject if malformed => "{}",
             _ => raw,
         };
-        let function = json!({"name": call.name, "arguments": arguments});
-        json!({"id": self.ids.get(call.id.as_str()), "type": "function", "function": function})
+        to.extend_from_slice(b"{\"function\":{\"arguments\":");
+        string(to, arguments)?;
+        text_field(to, "name", &call.name)?;
+        to.extend_from_slice(b"},\"id\":");
+        string(to, id)?;
+        to.extend_from_slice(b",\"type\":\"function\"}");
+        Ok(())
     }
 
-    fn result(&mut self, id: &str, message: &'a Message) {
-        let id = self.ids.get(id).to_owned();
-        let content = match self.profile.tool_result_images {
-            ToolResultImages::Inline => content(&message.content),
-            ToolResultImages::FollowUp => Field::Text(announced(&message.content, &id)),
-        };
-        let mut entry = Entry::new("tool".into());
-        entry.put("tool_call_id", Field::Text(id.into()));
-        entry.put("content", content);
-        self.entries.push(entry);
+    fn result(&self, id: &str, message: &Message, to: &mut Page<'a>) -> Done {
+        let Page { bytes, ids, .. } = to;
+        let id = ids.get(id);
+        begin(bytes, "tool")?;
+        text_field(bytes, "tool_call_id", id)?;
+        match self.profile.tool_result_images {
+            ToolResultImages::Inline => content(bytes, &message.content)?,
+            ToolResultImages::FollowUp => {
+                text_field(bytes, "content", &announced(&message.content, id))?;
+            }
+        }
+        bytes.push(b'}');
+        Ok(())
     }
 
     /// The pictures and files of a turn's results.
-    fn follow_up(&mut self, results: &[CallResult<'a>]) {
+    fn follow_up(&self, results: &[CallResult<'a>], to: &mut Page<'a>) -> Done {
         if self.profile.tool_result_images == ToolResultImages::Inline {
-            return;
+            return Ok(());
         }
         let media: Vec<Value> = results
             .iter()
@@ -295,36 +296,61 @@ impl<'a> Writer<'a, '_> {
             })
             .collect();
         if !media.is_empty() {
-            let mut entry = Entry::new("user".into());
-            entry.put("content", Field::Value(media.into()));
-            self.entries.push(entry);
+            begin(&mut to.bytes, "user")?;
+            value_field(&mut to.bytes, "content", &media.into())?;
+            to.bytes.push(b'}');
+        }
+        Ok(())
+    }
+}
+
+/// Texts that become one.
+#[derive(Default)]
+struct Texts<'a>(Option<Cow<'a, str>>);
+
+impl<'a> Texts<'a> {
+    fn add(&mut self, text: &'a str) {
+        match &mut self.0 {
+            None => self.0 = Some(text.into()),
+            Some(texts) => {
+                let texts = texts.to_mut();
+                texts.push('\n');
+                texts.push_str(text);
+            }
         }
     }
-}
 
-/// The texts as one; `None` when there is nothing in them.
-fn joined<'a>(texts: &[&'a str]) -> Option<Cow<'a, str>> {
-    let text: Cow<'a, str> = match texts {
-        [] => return None,
-        [only] => (*only).into(),
-        several => several.join("\n").into(),
-    };
-    Some(text).filter(|text| !text.is_empty())
-}
-
-/// One string for text alone, else a list of blocks.
-fn content(parts: &[Part]) -> Field<'_> {
-    let texts: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
-    if texts.len() == parts.len() {
-        return Field::Text(joined(&texts).unwrap_or_default());
+    /// The texts as one; `None` when there is nothing in them.
+    fn joined(&self) -> Option<&str> {
+        self.0.as_deref().filter(|text| !text.is_empty())
     }
+}
+
+fn value_field(to: &mut Vec<u8>, name: &str, value: &Value) -> Done {
+    field(to, name)?;
+    serde_json::to_writer(to, &Sorted(value))
+}
+
+/// The content: one string for text alone, else a list of blocks.
+fn content(to: &mut Vec<u8>, parts: &[Part]) -> Done {
+    let mut texts = Texts::default();
+    for part in parts {
+        match part.as_text() {
+            Some(text) => texts.add(text),
+            None => return value_field(to, "content", &blocks(parts)),
+        }
+    }
+    text_field(to, "content", texts.joined().unwrap_or_default())
+}
+
+fn blocks(parts: &[Part]) -> Value {
     let blocks = parts.iter().filter_map(|part| match part {
         Part::Text(part) => Some(json!({"type": "text", "text": part.text})),
         Part::Image(image) => Some(image_block(image)),
         Part::File(file) => Some(file_block(file)),
         _ => None,
     });
-    Field::Value(blocks.collect::<Vec<_>>().into())
+    blocks.collect::<Vec<_>>().into()
 }
 
 /// The text of a result; what follows in a message of its own is announced.

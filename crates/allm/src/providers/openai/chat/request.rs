@@ -6,35 +6,37 @@ use allm_core::{
 };
 use serde_json::{Value, json};
 
-use super::messages::conversation;
+use super::messages::Writer;
 use super::{Rules, WIRE};
 use crate::providers::compat::profile::{MaxTokensField, Profile, ReasoningRequest};
 use crate::providers::connection::Connection;
-use crate::providers::translate::body::{Body, merge};
+use crate::providers::translate::body::merge;
 use crate::providers::translate::notes::Warnings;
 use crate::providers::translate::schema;
+use crate::providers::translate::written::{self, Body, Head, Recipient};
 
 /// The body, and what was left out of it.
 pub(super) fn body(
     connection: &Connection,
     call: &ModelCall,
     rules: &Rules,
-) -> Result<(Vec<u8>, Vec<Warning>), serde_json::Error> {
+) -> Result<(Body, Vec<Warning>), serde_json::Error> {
     let mut warnings = Warnings::default();
     let settings = settings(call, rules, &mut warnings);
-    let conversation = conversation(
-        &call.request.messages,
-        &connection.name,
-        WIRE,
-        &rules.profile,
-        &mut warnings,
-    );
-    let body = Body {
+    let head = Head {
         settings: &settings,
         name: "messages",
-        conversation: &conversation,
     };
-    Ok((body.to_bytes()?, warnings.finish()))
+    let (messages, profile) = (&call.request.messages, &rules.profile);
+    let to = Recipient {
+        provider: &connection.name,
+        wire: WIRE,
+        ids: Some(profile.id_rule),
+    };
+    let writer = Writer::new(messages, &connection.name, WIRE, profile);
+    let key = writer.key(profile);
+    let body = written::body(&head, messages, to, key, |_| writer, &mut warnings)?;
+    Ok((body, warnings.finish()))
 }
 
 fn settings(call: &ModelCall, rules: &Rules, warnings: &mut Warnings) -> Map {

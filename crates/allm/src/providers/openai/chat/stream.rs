@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::calls::Calls;
 use super::chunk::{Choice, Chunk, Content, Delta};
 use super::details::Details;
+use super::steady::Goes;
 use super::think::{Pieces, Think};
 use super::usage;
 use crate::providers::compat::profile::{Profile, ReasoningField, ThinkTags};
@@ -17,17 +18,18 @@ use crate::wire::answer::{Answer, PartAt, PartKind};
 use crate::wire::classify::classify;
 use crate::wire::decode::{Decoder, End, Fault, Flow};
 use crate::wire::lenient::{Object, Text};
-use crate::wire::sse::Frame;
+use crate::wire::shape::Habit;
+use crate::wire::sse::{Frame, Seen};
 
 /// Reads one answer.
 #[derive(Debug)]
 pub(crate) struct ChatDecoder {
-    reasoning_in: Vec<ReasoningField>,
+    pub(super) reasoning_in: Vec<ReasoningField>,
     think: Option<Think>,
     text: Option<PartAt>,
     reasoning: Option<PartAt>,
     refusal: Option<PartAt>,
-    calls: Calls,
+    pub(super) calls: Calls,
     details: Details,
     /// Whether thinking came in a field of its own, so that details only repeat it.
     plain_reasoning: bool,
@@ -37,6 +39,7 @@ pub(crate) struct ChatDecoder {
     annotations: Vec<Value>,
     done: bool,
     document: bool,
+    pub(super) habit: Habit<Goes>,
 }
 
 /// The kind of opaque values that this wire makes.
@@ -59,6 +62,7 @@ impl ChatDecoder {
             annotations: Vec::new(),
             done: false,
             document: false,
+            habit: Habit::default(),
         }
     }
 
@@ -96,7 +100,10 @@ impl ChatDecoder {
             None => None,
         };
         match told {
-            None => Ok(()),
+            None => {
+                self.get_used_to(&chunk, text, answer);
+                Ok(())
+            }
             Some(told) => {
                 let provider = &answer.about().provider;
                 let error = classify(provider, None, &told, SystemTime::now());
@@ -230,7 +237,7 @@ impl ChatDecoder {
         }
     }
 
-    fn reasoned(&mut self, text: ByteString, kind: ReasoningKind, answer: &mut Answer) {
+    pub(super) fn reasoned(&mut self, text: ByteString, kind: ReasoningKind, answer: &mut Answer) {
         if text.is_empty() {
             return;
         }
@@ -240,7 +247,7 @@ impl ChatDecoder {
         answer.delta(at, text);
     }
 
-    fn text(&mut self, text: ByteString, answer: &mut Answer) {
+    pub(super) fn text(&mut self, text: ByteString, answer: &mut Answer) {
         match &mut self.think {
             None => self.shown(text, answer),
             Some(think) => {
@@ -305,12 +312,24 @@ impl ChatDecoder {
 
 impl Decoder for ChatDecoder {
     fn frame(&mut self, frame: &Frame, answer: &mut Answer) -> Result<Flow, Fault> {
+        self.habit.forget();
         self.chunk(&frame.data, &frame.name, answer)?;
         Ok(if self.finish.is_some() {
             Flow::Closed
         } else {
             Flow::GoOn
         })
+    }
+
+    fn glance(&mut self, seen: &Seen<'_>, answer: &mut Answer) -> bool {
+        if self.finish.is_some() || seen.name == b"error" {
+            return false;
+        }
+        let Some((delta, to)) = self.habit.read(seen) else {
+            return false;
+        };
+        self.go(delta, to, answer);
+        true
     }
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {

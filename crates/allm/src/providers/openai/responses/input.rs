@@ -5,20 +5,21 @@ mod block;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use allm_core::{Message, Messages, Opaque, Part, Path, ProviderName, Role, ToolCall};
+use allm_core::{Message, Opaque, Part, Path, ProviderName, Role, ToolCall};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{WIRE, kinds};
-use crate::providers::translate::ids::{IdRule, Ids};
-use crate::providers::translate::notes::{Warnings, part_path};
-use crate::providers::translate::opaque::{Opaques, raw};
-use crate::providers::translate::turns::{self, Said, Turn, turns};
+use super::kinds;
+use crate::providers::translate::ids::IdRule;
+use crate::providers::translate::notes::part_path;
+use crate::providers::translate::opaque::raw;
+use crate::providers::translate::turns::{self, Said, Turn};
+use crate::providers::translate::written::{Page, Script, comma};
 use block::{Block, Content, WithText};
 
 /// Which ids of calls the API takes.
-const IDS: IdRule = IdRule::Any { max: 64 };
+pub(super) const IDS: IdRule = IdRule::Any { max: 64 };
 
 /// One item.
 #[derive(Debug, Serialize)]
@@ -107,57 +108,63 @@ pub(super) enum Stored {
     No,
 }
 
-/// The items of a conversation.
-pub(super) fn input<'a>(
-    messages: &'a Messages,
-    provider: &'a ProviderName,
-    stored: Stored,
-    warnings: &mut Warnings,
-) -> Vec<Item<'a>> {
-    let mut writer = Writer {
-        ids: Ids::of(messages, IDS, provider, WIRE),
-        opaques: Opaques::new(provider, WIRE),
-        items: Vec::with_capacity(messages.len()),
-        stored,
-        warnings,
-    };
-    for turn in turns(messages) {
-        writer.turn(&turn);
-    }
-    writer.opaques.warn(writer.warnings);
-    writer.items
-}
-
-struct Writer<'a, 'b> {
-    ids: Ids<'a>,
-    opaques: Opaques<'a>,
+/// Writes the items of a conversation.
+pub(super) struct Writer<'a> {
+    /// Those of the turn that is being written.
     items: Vec<Item<'a>>,
     stored: Stored,
-    warnings: &'b mut Warnings,
 }
 
-impl<'a> Writer<'a, '_> {
-    fn turn(&mut self, turn: &Turn<'a>) {
+/// What the bytes depend on besides the messages.
+#[derive(PartialEq)]
+pub(super) struct Key {
+    pub(super) provider: ProviderName,
+    pub(super) stored: Stored,
+}
+
+impl Writer<'_> {
+    pub(super) fn new(stored: Stored) -> Self {
+        Self {
+            items: Vec::new(),
+            stored,
+        }
+    }
+}
+
+impl<'a> Script<'a> for Writer<'a> {
+    type Key = Key;
+    type State = ();
+
+    fn turn(&mut self, turn: &Turn<'a>, to: &mut Page<'a>) -> Result<(), serde_json::Error> {
         match turn {
             Turn::Message(said) => match said.message.role {
                 Role::System => self.said("system", said.message),
                 Role::User => self.said("user", said.message),
-                Role::Assistant => self.assistant(*said),
+                Role::Assistant => self.assistant(*said, to),
                 // It answers no call; the server will say so.
                 Role::Tool => {
                     let id = said.message.tool_call_id.as_ref();
-                    self.result(id.map_or("", |id| id.as_str()), said.message);
+                    self.result(id.map_or("", |id| id.as_str()), said.message, to);
                 }
             },
             Turn::Calls { said, results } => {
-                self.assistant(*said);
+                self.assistant(*said, to);
                 for result in results {
-                    self.result(result.call.id.as_str(), result.message);
+                    self.result(result.call.id.as_str(), result.message, to);
                 }
             }
         }
+        for item in self.items.drain(..) {
+            comma(&mut to.bytes);
+            serde_json::to_writer(&mut to.bytes, &item)?;
+        }
+        Ok(())
     }
 
+    fn state(&self) {}
+}
+
+impl<'a> Writer<'a> {
     fn said(&mut self, role: &'static str, message: &'a Message) {
         self.items.push(Item::Message(Words {
             kind: None,
@@ -167,24 +174,24 @@ impl<'a> Writer<'a, '_> {
         }));
     }
 
-    fn result(&mut self, id: &str, message: &'a Message) {
+    fn result(&mut self, id: &str, message: &'a Message, to: &Page<'a>) {
         self.items.push(Item::Output(Output {
             kind: "function_call_output",
-            call_id: self.ids.get(id).to_owned(),
+            call_id: to.ids.get(id).to_owned(),
             output: Content::of(&message.content),
         }));
     }
 
     /// What an assistant said and did, in the original order.
-    fn assistant(&mut self, said: Said<'a>) {
+    fn assistant(&mut self, said: Said<'a>, to: &mut Page<'a>) {
         let start = self.items.len();
         let mut text = Text::default();
         for block in turns::blocks(said.message) {
             match block {
-                turns::Block::Part(at, part) => self.part(said.index, at, part, &mut text),
+                turns::Block::Part(at, part) => self.part(said.index, at, part, &mut text, to),
                 turns::Block::Call(at, call) => {
                     text.end(&mut self.items);
-                    let call = self.call(said.index, at, call);
+                    let call = written_call(said.index, at, call, to);
                     self.items.push(Item::Call(call));
                 }
             }
@@ -204,9 +211,16 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    fn part(&mut self, message: usize, at: usize, part: &'a Part, text: &mut Text<'a>) {
+    fn part(
+        &mut self,
+        message: usize,
+        at: usize,
+        part: &'a Part,
+        text: &mut Text<'a>,
+        to: &mut Page<'a>,
+    ) {
         let path = || part_path(message, at);
-        let own = self.opaques.own(part.attached(), path);
+        let own = to.opaques.own(part.attached(), path);
         match part {
             Part::Text(part) => {
                 let with = own.and_then(with_text).unwrap_or_default();
@@ -216,7 +230,7 @@ impl<'a> Writer<'a, '_> {
                 }
             }
             Part::Refusal(part) => text.blocks.push(Block::refused(&part.text)),
-            Part::Image(_) | Part::File(_) => self.warnings.dropped(path()),
+            Part::Image(_) | Part::File(_) => to.opaques.left.part(path()),
             Part::Reasoning(_) => {
                 // Of what it does not keep, the provider refuses the bare name.
                 let kept = self.stored == Stored::Yes;
@@ -240,24 +254,24 @@ impl<'a> Writer<'a, '_> {
             _ => {}
         }
     }
+}
 
-    fn call(&mut self, message: usize, at: usize, call: &'a ToolCall) -> Call<'a> {
-        let own = self.opaques.own(call.opaque.as_deref(), || {
-            let message = Path::from("messages").index(message);
-            message.field("tool_calls").index(at)
-        });
-        let own = own.filter(|own| own.kind == kinds::CALL);
-        let members = own.and_then(|own| serde_json::from_str(own.data.as_str()).ok());
-        let arguments = match call.raw_arguments.as_str() {
-            "" => "{}",
-            text => text,
-        };
-        Call {
-            call_id: self.ids.get(call.id.as_str()).to_owned(),
-            name: &call.name,
-            arguments,
-            members: members.unwrap_or_default(),
-        }
+fn written_call<'a>(message: usize, at: usize, call: &'a ToolCall, to: &mut Page<'a>) -> Call<'a> {
+    let own = to.opaques.own(call.opaque.as_deref(), || {
+        let message = Path::from("messages").index(message);
+        message.field("tool_calls").index(at)
+    });
+    let own = own.filter(|own| own.kind == kinds::CALL);
+    let members = own.and_then(|own| serde_json::from_str(own.data.as_str()).ok());
+    let arguments = match call.raw_arguments.as_str() {
+        "" => "{}",
+        text => text,
+    };
+    Call {
+        call_id: to.ids.get(call.id.as_str()).to_owned(),
+        name: &call.name,
+        arguments,
+        members: members.unwrap_or_default(),
     }
 }
 

@@ -6,11 +6,13 @@ use allm_core::{
 };
 use serde_json::{Value, json};
 
-use super::input::{Stored, input};
+use super::WIRE;
+use super::input::{IDS, Key, Stored, Writer};
 use crate::providers::openai::model::Family;
-use crate::providers::translate::body::{Body, merge};
+use crate::providers::translate::body::merge;
 use crate::providers::translate::notes::Warnings;
 use crate::providers::translate::schema;
+use crate::providers::translate::written::{self, Body, Head, Recipient};
 
 /// The name of the conversation.
 const INPUT: &str = "input";
@@ -20,20 +22,30 @@ pub(super) fn body(
     provider: &ProviderName,
     call: &ModelCall,
     family: Family,
-) -> Result<(Vec<u8>, Vec<Warning>), serde_json::Error> {
+) -> Result<(Body, Vec<Warning>), serde_json::Error> {
     let mut warnings = Warnings::default();
     let settings = settings(call, family, &mut warnings);
     let stored = match settings.get("store") {
         Some(Value::Bool(true)) => Stored::Yes,
         _ => Stored::No,
     };
-    let conversation = input(&call.request.messages, provider, stored, &mut warnings);
-    let body = Body {
+    let head = Head {
         settings: &settings,
         name: INPUT,
-        conversation: &conversation,
     };
-    Ok((body.to_bytes()?, warnings.finish()))
+    let to = Recipient {
+        provider,
+        wire: WIRE,
+        ids: Some(IDS),
+    };
+    let key = Key {
+        provider: provider.clone(),
+        stored,
+    };
+    let messages = &call.request.messages;
+    let begin = |_| Writer::new(stored);
+    let body = written::body(&head, messages, to, key, begin, &mut warnings)?;
+    Ok((body, warnings.finish()))
 }
 
 fn settings(call: &ModelCall, family: Family, warnings: &mut Warnings) -> Map {

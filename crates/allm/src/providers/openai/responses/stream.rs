@@ -15,11 +15,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::wire::answer::{Answer, PartKind};
+use crate::wire::answer::{Answer, CallAt, PartAt, PartKind};
 use crate::wire::classify::classify;
 use crate::wire::decode::{Decoder, End, Fault, Flow};
 use crate::wire::lenient::{Count, List, Object, Text};
-use crate::wire::sse::Frame;
+use crate::wire::shape::{Habit, Shape};
+use crate::wire::sse::{Frame, Seen};
 use entry::{Entries, Key};
 use item::Item;
 
@@ -29,6 +30,14 @@ pub(crate) struct ResponsesDecoder {
     entries: Entries,
     /// Whether the closing event has come.
     closed: bool,
+    habit: Habit<Goes>,
+}
+
+/// Where the delta of an event goes.
+#[derive(Clone, Copy)]
+enum Goes {
+    Part(PartAt),
+    Call(CallAt),
 }
 
 /// What is read of any event.
@@ -58,6 +67,15 @@ struct Payload<'a> {
     response: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
+}
+
+/// Members that nobody reads and that are others in every event.
+#[derive(Deserialize)]
+struct Loose<'a> {
+    #[serde(borrow, default)]
+    sequence_number: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    obfuscation: Option<&'a RawValue>,
 }
 
 /// What is read of a whole response.
@@ -100,6 +118,7 @@ struct Begun<'a> {
 
 impl Decoder for ResponsesDecoder {
     fn frame(&mut self, frame: &Frame, answer: &mut Answer) -> Result<Flow, Fault> {
+        self.habit.forget();
         let Ok(Object(Some(payload))) = serde_json::from_str::<Object<Payload<'_>>>(&frame.data)
         else {
             // What follows the closing event cannot undo it.
@@ -136,6 +155,17 @@ impl Decoder for ResponsesDecoder {
             _ => self.event(kind, &payload, &frame.data, answer),
         }
         Ok(Flow::GoOn)
+    }
+
+    fn glance(&mut self, seen: &Seen<'_>, answer: &mut Answer) -> bool {
+        let Some((delta, to)) = self.habit.read(seen) else {
+            return false;
+        };
+        match to {
+            Goes::Part(at) => answer.delta(at, delta),
+            Goes::Call(at) => answer.arguments(at, delta),
+        }
+        true
     }
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {
@@ -178,10 +208,12 @@ impl ResponsesDecoder {
         let content = payload.content_index.0.unwrap_or_default();
         let summary = payload.summary_index.0.unwrap_or_default();
         let entries = &mut self.entries;
+        let mut goes = None;
         match kind {
             "response.output_text.delta" => {
                 let at = entries.block(key, content, PartKind::Text, answer);
                 answer.delta(at, payload.delta.slice_of(data));
+                goes = Some(Goes::Part(at));
             }
             "response.output_text.done" => {
                 if let Some(text) = payload.text.get() {
@@ -201,15 +233,18 @@ impl ResponsesDecoder {
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_summary.delta" => {
                 let delta = payload.delta.slice_of(data);
-                entries.thought(key, ReasoningKind::Summary, summary, delta, answer);
+                let at = entries.thought(key, ReasoningKind::Summary, summary, delta, answer);
+                goes = at.map(Goes::Part);
             }
             "response.reasoning_text.delta" => {
                 let delta = payload.delta.slice_of(data);
-                entries.thought(key, ReasoningKind::Raw, content, delta, answer);
+                let at = entries.thought(key, ReasoningKind::Raw, content, delta, answer);
+                goes = at.map(Goes::Part);
             }
             "response.function_call_arguments.delta" => {
                 let at = entries.call(key, answer);
                 answer.arguments(at, payload.delta.slice_of(data));
+                goes = Some(Goes::Call(at));
             }
             "response.function_call_arguments.done" => {
                 if let Some(arguments) = payload.arguments.get() {
@@ -235,6 +270,15 @@ impl ResponsesDecoder {
                 }
             }
             _ => {}
+        }
+        // A second event like this one would do nothing but bring its delta.
+        if let (Some(goes), Some(_), Some(delta)) =
+            (goes, payload.kind.get(), payload.delta.borrowed())
+        {
+            self.habit.learn(goes, || {
+                let loose: Loose<'_> = serde_json::from_str(data).ok()?;
+                Shape::of(data, delta, &[loose.sequence_number, loose.obfuscation])
+            });
         }
     }
 

@@ -131,7 +131,7 @@ fn p171_p172_p173_what_came_goes_back() {
         Message::tool_result("b", "2"),
     ]);
     let built = build(&call(request, MODEL), &"anthropic".into()).expect("a body");
-    let text = String::from_utf8(built.body).expect("text");
+    let text = String::from_utf8(built.body.to_vec()).expect("text");
     let expected = format!(
         concat!(
             r#""messages":[{{"role":"assistant","content":[{},"#,

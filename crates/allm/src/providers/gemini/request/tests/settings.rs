@@ -51,7 +51,7 @@ fn p91_the_same_bytes() {
         body(&request, &target, &mut Warnings::default()).expect("a body")
     };
     let first = bytes();
-    assert!((0..100).all(|_| bytes() == first));
+    assert!((0..100).all(|_| *bytes() == *first));
 }
 
 /// P93, P211: `extra` reaches everything and loses nothing.

@@ -200,6 +200,7 @@ fn p91_the_same_bytes_each_time() {
         body(&connection("p"), &call, &openai("o3"))
             .expect("a body")
             .0
+            .to_vec()
     };
     let first = build();
     assert!((0..100).all(|_| build() == first));

@@ -22,7 +22,8 @@ fn call(request: Request, model: &str) -> ModelCall {
 
 fn bytes(call: &ModelCall) -> (Vec<u8>, Vec<Warning>) {
     let family = Family::of(&call.model.model);
-    body(&"openai".into(), call, family).expect("a body")
+    let (body, warnings) = body(&"openai".into(), call, family).expect("a body");
+    (body.to_vec(), warnings)
 }
 
 /// The body, and the codes and paths of the warnings.

@@ -156,7 +156,7 @@ impl Entries {
         at
     }
 
-    /// A piece of reasoning.
+    /// A piece of reasoning, and the part that it went to.
     pub(super) fn thought(
         &mut self,
         key: Key<'_>,
@@ -164,9 +164,9 @@ impl Entries {
         piece: u64,
         delta: ByteString,
         answer: &mut Answer,
-    ) {
+    ) -> Option<PartAt> {
         if delta.is_empty() {
-            return;
+            return None;
         }
         let at = self.find(key, ItemKind::Reasoning, answer);
         let thought = self.thought_of(at, kind, answer);
@@ -179,6 +179,7 @@ impl Entries {
         {
             thought.piece = (kind, piece);
         }
+        Some(thought.at)
     }
 
     /// The reasoning of an item; its kind is that of what came first.

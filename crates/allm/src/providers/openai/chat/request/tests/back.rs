@@ -2,7 +2,7 @@
 
 use allm_core::{Opaque, Origin, Part, ReasoningKind, ReasoningPart, Role};
 
-use super::super::super::{WIRE, messages::conversation};
+use super::super::super::WIRE;
 use super::*;
 use crate::providers::compat::profile::{
     EmptyContent, MalformedBack, ReasoningBack, ReasoningBackField,
@@ -202,15 +202,15 @@ fn p98_a_thread_that_began_elsewhere() {
         crate::Compat::mistral(),
     ] {
         let provider = allm_core::Adapter::provider(&profile).clone();
-        let mut warnings = Warnings::default();
-        let list = conversation(
-            &messages,
-            &provider,
-            WIRE,
-            profile.known_profile(),
-            &mut warnings,
-        );
-        let sent = serde_json::to_value(&list).expect("JSON");
+        let request = Request {
+            messages: messages.clone(),
+            ..Request::default()
+        };
+        let rules = compat(profile.known_profile());
+        let (bytes, warnings) =
+            body(&connection(provider.as_str()), &call(request, "m"), &rules).expect("a body");
+        let mut sent: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let sent = sent["messages"].take();
         let text = sent.to_string();
         assert!(
             !text.contains("hm") && !text.contains("reasoning"),
@@ -218,7 +218,7 @@ fn p98_a_thread_that_began_elsewhere() {
         );
         assert_eq!(sent[1]["content"], json!("so"));
         assert_eq!(sent[1]["tool_calls"][0]["id"], sent[2]["tool_call_id"]);
-        let told: Vec<_> = warnings.finish().into_iter().map(|w| w.detail).collect();
+        let told: Vec<_> = warnings.into_iter().map(|w| w.detail).collect();
         let told: Vec<&str> = told.iter().flatten().map(String::as_str).collect();
         assert_eq!(told, ["1 of anthropic", "1 of gemini"]);
     }
@@ -236,7 +236,7 @@ fn p218_details_go_back_as_they_came() {
     let openrouter = crate::Compat::openrouter();
     let rules = compat(openrouter.known_profile());
     let (bytes, _) = body(&connection("p"), &call(request, "m"), &rules).expect("a body");
-    let text = String::from_utf8(bytes).expect("text");
+    let text = String::from_utf8(bytes.to_vec()).expect("text");
     assert!(
         text.contains(&format!("\"reasoning_details\":{details}")),
         "{text}"

@@ -173,7 +173,7 @@ fn p220_arguments_in_every_form() {
             assert_eq!(response.tool_calls()[0].arguments, Some(Map::new()));
         }
     }
-    let object = json!({"id": "a", "function": {"name": "f", "arguments": {"b": 1, "a": "ü"}}});
+    let object = json!({"id": "a", "function": {"name": "f", "arguments": {"a": "ü", "b": 1}}});
     let response = answer(&[piece(object)], "tool_calls");
     assert_eq!(calls(&response), [("a", "f", "{\"a\":\"ü\",\"b\":1}")]);
 }

@@ -1,0 +1,90 @@
+//! The texts in which a key may show.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+use crate::keys::Secret;
+
+/// A key as it may show. Made once for a key: it takes longer than a search.
+pub(crate) struct Forms {
+    /// As it is, URL-encoded, in hexadecimal, and escaped as in JSON.
+    pub(super) plain: Vec<Secret>,
+    /// What every base64 text that holds the key has in it.
+    pub(super) encoded: Vec<Secret>,
+    /// How long the longest is.
+    pub(super) longest: usize,
+}
+
+/// Encoded forms of shorter keys would be found everywhere.
+const SHORTEST_ENCODED: usize = 6;
+
+impl Forms {
+    pub(crate) fn of(key: &str) -> Self {
+        let mut plain = vec![key.to_owned()];
+        let mut encoded = Vec::new();
+        let url = url_encoded(key);
+        if url != key {
+            plain.push(url.to_ascii_lowercase());
+            plain.push(url);
+        }
+        // Inside JSON, and inside JSON that stands in a string of JSON.
+        let escaped = json_escaped(key);
+        if escaped != key {
+            plain.push(json_escaped(&escaped));
+            plain.push(escaped);
+        }
+        if key.len() >= SHORTEST_ENCODED {
+            let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+            plain.push(hex.to_ascii_uppercase());
+            plain.push(hex);
+            encoded.extend((0..3).flat_map(|place| cores(key, place)));
+        }
+        let longest = plain.iter().chain(&encoded).map(String::len).max();
+        Self {
+            plain: plain.into_iter().map(Secret::new).collect(),
+            encoded: encoded.into_iter().map(Secret::new).collect(),
+            longest: longest.unwrap_or_default(),
+        }
+    }
+
+    /// Whether the key stands in a text.
+    pub(super) fn is_in(&self, text: &[u8]) -> bool {
+        let mut forms = self.plain.iter().chain(&self.encoded);
+        forms.any(|form| memchr::memmem::find(text, form.expose().as_bytes()).is_some())
+    }
+}
+
+/// All but the unreserved characters as `%XX`.
+fn url_encoded(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            _ => drop(write!(encoded, "%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// As in a string of JSON. A key has only printable characters of ASCII.
+fn json_escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// What stands in every base64 text that holds the key at a place of this remainder by 3: the characters that depend
+/// on nothing before or after it.
+fn cores(key: &str, place: usize) -> impl Iterator<Item = String> {
+    let mut bytes = vec![0; place];
+    bytes.extend_from_slice(key.as_bytes());
+    let first = (place * 8).div_ceil(6);
+    let last = bytes.len() * 8 / 6;
+    [
+        STANDARD_NO_PAD.encode(&bytes),
+        URL_SAFE_NO_PAD.encode(&bytes),
+    ]
+    .into_iter()
+    .filter_map(move |text| text.get(first..last).map(str::to_owned))
+}

@@ -1,0 +1,223 @@
+//! Taking a session: one in a process at a time, counted from the first moment on.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use allm_core::{
+    Lease, SessionError, SessionId, SessionReason, SessionUid, StoreError, StoreReason, Takeover,
+};
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::time::Instant;
+
+use super::late::Attempts;
+use super::lease::{HeldLease, Tenure};
+use super::reading::Heard;
+use super::registry::Sessions;
+use super::store_journal::{StoreJournal, View, lost_if_gone};
+
+/// How many live events a slow reader may be behind.
+const LIVE_EVENTS: usize = 1024;
+
+/// What a session is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To begin something. Who shuts down does not.
+    Driving,
+    /// To write down what is over.
+    Settling,
+}
+
+/// A session that was taken.
+pub(crate) struct Taken {
+    pub(crate) lease: HeldLease,
+    pub(crate) journal: StoreJournal,
+    _reserved: Reserved,
+    _counted: Counted,
+}
+
+impl Sessions {
+    /// Takes a session. Who shuts down waits for it from now on.
+    pub(crate) async fn take(&self, view: &View, purpose: Purpose) -> Result<Taken, SessionError> {
+        let counted = Counted::new(self);
+        self.may(purpose)?;
+        let uid = view.data.uid().ok_or_else(SessionError::lost_ownership)?;
+        let reserved = self.reserve(uid, purpose).await?;
+        let (lease, asked) = self.acquire(view.data.id(), purpose).await?;
+        let store = &self.0.store;
+        if lease.uid != uid {
+            let _ = store.release(lease).await;
+            return Err(SessionError::lost_ownership());
+        }
+        let (poke, pokes) = mpsc::channel(1);
+        let fence = lease.fence;
+        let (lease, tenure) = HeldLease::keep(lease, asked, store, poke);
+        reserved.hold(tenure.clone());
+        let options = &self.0.options;
+        let journal = StoreJournal {
+            store: Arc::clone(store),
+            view: view.clone(),
+            fence,
+            writer: self.0.writer.clone(),
+            tenure,
+            retry_for: options.retry_for,
+            snapshot_every: options.snapshot_every,
+            pokes,
+            attempts: Attempts::default(),
+        };
+        Ok(Taken {
+            lease,
+            journal,
+            _reserved: reserved,
+            _counted: counted,
+        })
+    }
+
+    /// Whether a session may be taken for this, and what is to be begun there may begin.
+    pub(crate) fn may(&self, purpose: Purpose) -> Result<(), SessionError> {
+        if purpose == Purpose::Driving && self.0.closing.is_cancelled() {
+            let message = "this process is shutting down";
+            return Err(SessionError::new(SessionReason::Busy, message));
+        }
+        Ok(())
+    }
+
+    /// Comes to be the one in this process who may have the lease. Another who asks for it is waited for; whoever has
+    /// got it is not, unless he is about to leave what is to be settled.
+    async fn reserve(&self, uid: SessionUid, purpose: Purpose) -> Result<Reserved, SessionError> {
+        loop {
+            let mut theirs = match Reserved::new(&self.0.held, uid) {
+                Ok(reserved) => return Ok(reserved),
+                Err(theirs) => theirs,
+            };
+            let held = theirs.wait_for(Option::is_some).await;
+            let Some(tenure) = held.ok().and_then(|held| held.clone()) else {
+                // He did not get it.
+                continue;
+            };
+            if purpose == Purpose::Driving || !self.0.closing.is_cancelled() {
+                let (holder, expires_at) = (self.0.writer.clone(), tenure.expires_at());
+                let held = allm_core::HeldLease { holder, expires_at };
+                return Err(StoreError::lease_held(held).into());
+            }
+            let _ = theirs.wait_for(|_| false).await;
+        }
+    }
+
+    /// The lease, and when it was asked for.
+    async fn acquire(
+        &self,
+        id: &SessionId,
+        purpose: Purpose,
+    ) -> Result<(Lease, Instant), SessionError> {
+        let (store, writer) = (&*self.0.store, &self.0.writer);
+        let ttl = self.0.options.lease_ttl;
+        let asking = match purpose {
+            Purpose::Driving => self.asking().until(&self.0.closing),
+            Purpose::Settling => self.asking(),
+        };
+        let mut asked = Instant::now();
+        let mut takeover = Takeover::IfExpired;
+        loop {
+            let lease = asking.ask(|| {
+                asked = Instant::now();
+                store.acquire(id, writer, ttl, takeover)
+            });
+            match lease.await {
+                // A lease that nobody here has was given and the answer lost, or it could not be given back.
+                Err(error)
+                    if takeover == Takeover::IfExpired
+                        && error.reason == StoreReason::LeaseHeld
+                        && error.held.as_ref().map(|held| &held.holder) == Some(writer) =>
+                {
+                    takeover = Takeover::Force;
+                }
+                lease => return Ok((lease.map_err(lost_if_gone)?, asked)),
+            }
+        }
+    }
+
+    /// Notes that a session is driven here, until the guard goes.
+    pub(crate) fn note(&self, uid: SessionUid) -> Noted {
+        let (live, _) = broadcast::channel(LIVE_EVENTS);
+        self.running().insert(uid, live.clone());
+        Noted {
+            sessions: self.clone(),
+            uid,
+            live,
+        }
+    }
+}
+
+/// The sessions whose lease this process has or asks for, and under what they are held once it has it.
+pub(crate) type Reservations = Arc<Mutex<HashMap<SessionUid, watch::Receiver<Option<Tenure>>>>>;
+
+/// That somebody in this process has the lease of a session, or asks for it.
+struct Reserved {
+    all: Reservations,
+    uid: SessionUid,
+    held: watch::Sender<Option<Tenure>>,
+}
+
+impl Reserved {
+    /// What is known of him, when somebody else in this process does.
+    fn new(all: &Reservations, uid: SessionUid) -> Result<Self, watch::Receiver<Option<Tenure>>> {
+        let mut reservations = all.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(theirs) = reservations.get(&uid) {
+            return Err(theirs.clone());
+        }
+        let (held, theirs) = watch::channel(None);
+        reservations.insert(uid, theirs);
+        Ok(Self {
+            all: Arc::clone(all),
+            uid,
+            held,
+        })
+    }
+
+    fn hold(&self, tenure: Tenure) {
+        self.held.send_replace(Some(tenure));
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let mut reservations = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        reservations.remove(&self.uid);
+    }
+}
+
+/// That a session is being taken here, or was: who shuts down waits until it is given back.
+struct Counted(watch::Sender<usize>);
+
+impl Counted {
+    fn new(sessions: &Sessions) -> Self {
+        let count = sessions.0.count.clone();
+        count.send_modify(|count| *count += 1);
+        Self(count)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+/// That a session is driven here.
+pub(crate) struct Noted {
+    sessions: Sessions,
+    uid: SessionUid,
+    pub(crate) live: broadcast::Sender<Heard>,
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        let mut running = self.sessions.running();
+        if running
+            .get(&self.uid)
+            .is_some_and(|live| live.same_channel(&self.live))
+        {
+            running.remove(&self.uid);
+        }
+    }
+}
