@@ -1,0 +1,93 @@
+//! D1: one turn with a tool, in a session that is kept, beside the same turn that is not, and beside bare inserts of what
+//! it wrote.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use allm::{Engine, Session, Sessions, SessionsOptions};
+use anyhow::ensure;
+use serde_json::json;
+
+use crate::bare::Bare;
+use crate::listener::Listener;
+use crate::{Said, Stage, engine, median};
+
+/// A store, what writes to it bare, and what both took.
+struct Kept {
+    name: &'static str,
+    sessions: Sessions,
+    listener: Arc<Listener>,
+    engine: Engine,
+    bare: Option<Bare>,
+    turns: Vec<Duration>,
+    inserts: Vec<Duration>,
+    transactions: usize,
+}
+
+pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said> {
+    let mut all = Vec::new();
+    for (name, store) in &stage.stores {
+        let bare = match (*name, &stage.postgres) {
+            ("SQLite", _) => Some(Bare::sqlite(&stage.folder.join("bare.db")).await?),
+            ("PostgreSQL", Some((url, _))) => Some(Bare::postgres(url).await?),
+            _ => None,
+        };
+        let listener = Arc::new(Listener::new(Arc::clone(store)));
+        all.push(Kept {
+            name,
+            sessions: Sessions::with(listener.clone(), SessionsOptions::default()),
+            listener,
+            engine: engine(count)?,
+            bare,
+            turns: Vec::new(),
+            inserts: Vec::new(),
+            transactions: 0,
+        });
+    }
+    let (chatting, valued) = (engine(count)?, engine(count)?);
+    let (mut chats, mut values) = (Vec::new(), Vec::new());
+    for round in 0..count {
+        let begun = Instant::now();
+        ensure!(chatting.chat("Go").await?.failure().is_none(), "it failed");
+        chats.push(begun.elapsed());
+        let mut session = Session::new("value")?;
+        let begun = Instant::now();
+        let _ = session.reply(&valued, "Go").await?;
+        values.push(begun.elapsed());
+        for kept in &mut all {
+            kept.round(round).await?;
+        }
+    }
+    let mut said = Said::new();
+    said.insert("D1 no session, a tool turn, µs".into(), median(chats));
+    said.insert("D1 value, a tool turn, µs".into(), median(values));
+    for kept in all {
+        let name = kept.name;
+        said.insert(format!("D1 {name}, a tool turn, µs"), median(kept.turns));
+        if kept.bare.is_some() {
+            said.insert(format!("D1 {name}, bare inserts, µs"), median(kept.inserts));
+            said.insert(
+                format!("D1 {name}, appends of a tool turn"),
+                json!(kept.transactions),
+            );
+        }
+    }
+    Ok(said)
+}
+
+impl Kept {
+    async fn round(&mut self, round: usize) -> anyhow::Result<()> {
+        let mut session = self.sessions.create(format!("turn-{round}")).await?;
+        self.listener.take();
+        let begun = Instant::now();
+        let _ = session.reply(&self.engine, "Go").await?;
+        self.turns.push(begun.elapsed());
+        let appends = self.listener.take();
+        self.transactions = appends.len();
+        if let Some(bare) = &mut self.bare {
+            let session = i64::try_from(round)?;
+            self.inserts.push(bare.insert(session, &appends).await?);
+        }
+        Ok(())
+    }
+}
