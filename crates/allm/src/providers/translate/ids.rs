@@ -59,6 +59,8 @@ impl IdRule {
 #[derive(Debug)]
 pub(crate) struct Ids<'a> {
     replaced: BTreeMap<&'a str, String>,
+    /// Whether no id is taken only because of a message that stands behind its first use.
+    in_order: bool,
 }
 
 impl<'a> Ids<'a> {
@@ -83,12 +85,22 @@ impl<'a> Ids<'a> {
         self.replaced.is_empty()
     }
 
+    /// Whether every id is called what it is in each beginning of the conversation, too.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_empty() && self.in_order
+    }
+
+    fn unchanged() -> Self {
+        Self {
+            replaced: BTreeMap::new(),
+            in_order: true,
+        }
+    }
+
     /// All ids from a message on. Different ids stay different. What this provider gave over this wire it takes back.
     pub(crate) fn from(messages: &'a Messages, first: usize, to: Recipient<'_>) -> Self {
         let Some(rule) = to.ids else {
-            return Self {
-                replaced: BTreeMap::new(),
-            };
+            return Self::unchanged();
         };
         let list = || messages.iter_from(first).map(|message| &**message);
         let ids = || {
@@ -99,19 +111,25 @@ impl<'a> Ids<'a> {
         };
         let mut taken: BTreeSet<String> = BTreeSet::new();
         if ids().all(|id| rule.accepts(id)) {
-            return Self {
-                replaced: BTreeMap::new(),
-            };
+            return Self::unchanged();
         }
-        let given: BTreeSet<&str> = list()
-            .filter(|message| {
-                let origin = message.origin.as_ref();
-                origin
-                    .is_some_and(|origin| origin.provider == *to.provider && origin.wire == to.wire)
-            })
-            .flat_map(|message| &message.tool_calls)
-            .filter_map(|call| call.wire_id.as_deref().filter(|id| *id == call.id.as_str()))
-            .collect();
+        let mut given: BTreeSet<&str> = BTreeSet::new();
+        let mut in_order = true;
+        for message in list() {
+            let origin = message.origin.as_ref();
+            let is_own = origin
+                .is_some_and(|origin| origin.provider == *to.provider && origin.wire == to.wire);
+            for call in &message.tool_calls {
+                let id = call.id.as_str();
+                if is_own && call.wire_id.as_deref() == Some(id) {
+                    given.insert(id);
+                }
+                in_order &= rule.accepts(id) || given.contains(id);
+            }
+            if let Some(id) = &message.tool_call_id {
+                in_order &= rule.accepts(id.as_str()) || given.contains(id.as_str());
+            }
+        }
         let accepts = |id: &str| !id.is_empty() && (rule.accepts(id) || given.contains(id));
         taken.extend(ids().filter(|id| accepts(id)).map(str::to_owned));
         let mut replaced = BTreeMap::new();
@@ -131,7 +149,7 @@ impl<'a> Ids<'a> {
             taken.insert(text.clone());
             replaced.insert(id, text);
         }
-        Self { replaced }
+        Self { replaced, in_order }
     }
 
     /// What an id is called on the wire.

@@ -183,8 +183,8 @@ where
         // An id of an earlier turn may count for a later one.
         ids = Ids::from(messages, 0, to);
     }
-    // Which id stands for another depends on all of them.
-    let is_kept = ids.is_empty();
+    // Which id stands for another depends on all of them, and whether one may stand there on who gave it.
+    let is_kept = ids.is_settled();
     let from = from.filter(|_| is_kept);
     let mut marks = Vec::new();
     let mut old = None;

@@ -326,6 +326,36 @@ fn said(texts: &[&str]) -> Messages {
     texts.iter().map(|text| Message::user(*text)).collect()
 }
 
+/// P91, P103: an id that a wire would refuse is taken back by whoever gave it, and only for as long as that message stands
+/// there.
+#[test]
+fn an_id_is_right_only_with_the_message_that_gave_it() {
+    let asks = |origin: Option<Arc<Origin>>| {
+        let mut call = ToolCall::new("functions.add:0", "look", "{}");
+        call.wire_id = origin.as_ref().map(|_| call.id.as_str().to_owned());
+        let mut message = Message::assistant("").with_tool_calls(vec![call]);
+        message.origin = origin;
+        message
+    };
+    let own = Origin {
+        provider: "anthropic".into(),
+        wire: "anthropic.messages".to_owned(),
+        model: None,
+        response_id: None,
+    };
+    let mut messages = said(&["go"]);
+    messages.push(asks(None));
+    messages.push(Message::tool_result("functions.add:0", "1"));
+    messages.push(asks(Some(Arc::new(own))));
+    let (whole, _) = sent(Who::Anthropic, &messages, None);
+    assert!(whole.windows(15).any(|part| part == b"functions.add:0"));
+    messages.truncate(3);
+    let (kept, _) = sent(Who::Anthropic, &messages, None);
+    let (new, _) = sent(Who::Anthropic, &afresh(&messages), None);
+    assert_eq!(kept[..], new[..]);
+    assert!(!new.windows(15).any(|part| part == b"functions.add:0"));
+}
+
 #[test]
 fn what_was_sent_before_is_taken_over() {
     for who in EVERYBODY {
