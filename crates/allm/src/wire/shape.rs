@@ -39,6 +39,8 @@ enum Place {
     Text,
     /// A whole number.
     Number,
+    /// A whole number that is read.
+    Index,
 }
 
 /// How many digits of a number are taken without a closer look.
@@ -61,9 +63,17 @@ impl<T: Copy> Habit<T> {
     /// The delta of a frame of the known shape, and where it goes.
     pub(crate) fn read(&mut self, seen: &Seen<'_>) -> Option<(ByteString, T)> {
         let (shape, to) = self.known.as_ref()?;
-        let delta = shape.read(seen)?;
+        let (delta, _) = shape.read(seen)?;
         self.used = true;
         Some((delta, *to))
+    }
+
+    /// The delta of a frame of the known shape, and the [index](Shape::with_index) that stands in it.
+    pub(crate) fn read_indexed(&mut self, seen: &Seen<'_>) -> Option<(ByteString, u64)> {
+        let (shape, _) = self.known.as_ref()?;
+        let (delta, index) = shape.read(seen)?;
+        self.used = true;
+        Some((delta, index?))
     }
 
     /// A frame is read in full, so what was known may no longer hold.
@@ -89,7 +99,30 @@ impl<T: Copy> Habit<T> {
 impl Shape {
     /// The shape of a frame, given its delta and the values that do not matter, all of them slices of it.
     pub(crate) fn of(data: &str, delta: &str, loose: &[Option<&RawValue>]) -> Option<Self> {
+        Self::cut(data, delta, None, loose)
+    }
+
+    /// The same, with a number that says where the delta goes.
+    pub(crate) fn with_index(
+        data: &str,
+        delta: &str,
+        index: &RawValue,
+        loose: &[Option<&RawValue>],
+    ) -> Option<Self> {
+        Self::cut(data, delta, Some(index.get()), loose)
+    }
+
+    fn cut(
+        data: &str,
+        delta: &str,
+        index: Option<&str>,
+        loose: &[Option<&RawValue>],
+    ) -> Option<Self> {
         let mut found = vec![(offset(data, delta)?, delta.len(), Place::Delta)];
+        if let Some(index) = index {
+            number(index.as_bytes()).filter(|length| *length == index.len())?;
+            found.push((offset(data, index)?, index.len(), Place::Index));
+        }
         for value in loose.iter().copied().flatten().map(RawValue::get) {
             let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
             let (text, place) = match inner {
@@ -110,14 +143,20 @@ impl Shape {
         Some(Self { places, end })
     }
 
-    /// The delta of a frame of this shape.
-    fn read(&self, seen: &Seen<'_>) -> Option<ByteString> {
+    /// The delta of a frame of this shape, and its index if it has one.
+    fn read(&self, seen: &Seen<'_>) -> Option<(ByteString, Option<u64>)> {
         let mut rest = seen.data;
         let mut delta = None;
+        let mut index = None;
         for (before, place) in &self.places {
             rest = rest.strip_prefix(&**before)?;
             let length = match place {
                 Place::Number => number(rest)?,
+                Place::Index => {
+                    let length = number(rest)?;
+                    index = Some(value(rest.get(..length)?));
+                    length
+                }
                 Place::Text => match text(rest)? {
                     Text::Plain(length) => length,
                     Text::Escaped(_) => return None,
@@ -134,14 +173,15 @@ impl Shape {
             return None;
         }
         let (from, length) = delta?;
-        match length {
-            Text::Plain(length) => ByteString::try_from(seen.slice(from.get(..length)?)).ok(),
+        let delta = match length {
+            Text::Plain(length) => ByteString::try_from(seen.slice(from.get(..length)?)).ok()?,
             // With its quotes.
             Text::Escaped(length) => {
                 let begin = seen.data.len() - from.len();
-                unescaped(seen.data.get(begin.checked_sub(1)?..=begin + length)?)
+                unescaped(seen.data.get(begin.checked_sub(1)?..=begin + length)?)?
             }
-        }
+        };
+        Some((delta, index))
     }
 }
 
@@ -210,6 +250,12 @@ fn number(bytes: &[u8]) -> Option<usize> {
     // What goes on is another kind of number.
     let goes_on = matches!(bytes.get(length), Some(b'.' | b'e' | b'E'));
     (fits && !goes_on).then_some(length)
+}
+
+/// What the digits of a [`number`] say.
+fn value(digits: &[u8]) -> u64 {
+    let add = |sum: u64, digit: &u8| sum * 10 + u64::from(digit - b'0');
+    digits.iter().fold(0, add)
 }
 
 fn unescaped(quoted: &[u8]) -> Option<ByteString> {

@@ -50,13 +50,12 @@ impl Calls {
     ) -> Option<CallAt> {
         let id = piece.id.get();
         if let Some(index) = piece.index.0 {
-            let same = |(known, _): &&(Option<u64>, CallAt)| *known == Some(index);
-            let (_, at) = self.list.iter().rev().find(same)?;
-            let other = match (id, answer.call_id_of(*at)) {
+            let at = self.newest(index)?;
+            let other = match (id, answer.call_id_of(at)) {
                 (Some(id), Some(known)) => id != known,
                 _ => false,
             };
-            return (!other).then_some(*at);
+            return (!other).then_some(at);
         }
         match id {
             Some(id) => self
@@ -68,6 +67,12 @@ impl Calls {
             None if function.name.get().is_some() => None,
             None => self.list.last().map(|(_, at)| *at),
         }
+    }
+
+    /// The call that came last under an index.
+    pub(super) fn newest(&self, index: u64) -> Option<CallAt> {
+        let same = |(known, _): &&(Option<u64>, CallAt)| *known == Some(index);
+        self.list.iter().rev().find(same).map(|(_, at)| *at)
     }
 
     /// The form before `tool_calls`.

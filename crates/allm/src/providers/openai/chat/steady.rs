@@ -11,6 +11,7 @@ use crate::providers::compat::profile::ReasoningField;
 use crate::wire::answer::{Answer, CallAt};
 use crate::wire::lenient::Text;
 use crate::wire::shape::Shape;
+use crate::wire::sse::Seen;
 
 /// Where the delta of such a chunk goes.
 #[derive(Clone, Copy, Debug)]
@@ -20,11 +21,45 @@ pub(super) enum Goes {
     Call(CallAt),
 }
 
+/// What such a chunk brings.
+enum Brings<'a> {
+    Delta(&'a str, Goes),
+    /// A piece of the arguments of the call whose index stands in the chunk.
+    Fragment(&'a str),
+}
+
 /// Members that nobody reads and that are others in every chunk.
 #[derive(Deserialize)]
 struct Loose<'a> {
     #[serde(borrow, default)]
     obfuscation: Option<&'a RawValue>,
+}
+
+/// Where the index of a call stands.
+#[derive(Deserialize)]
+struct Fragment<'a> {
+    #[serde(borrow)]
+    choices: [FragmentChoice<'a>; 1],
+    #[serde(borrow, default)]
+    obfuscation: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct FragmentChoice<'a> {
+    #[serde(borrow)]
+    delta: FragmentDelta<'a>,
+}
+
+#[derive(Deserialize)]
+struct FragmentDelta<'a> {
+    #[serde(borrow)]
+    tool_calls: [FragmentCall<'a>; 1],
+}
+
+#[derive(Deserialize)]
+struct FragmentCall<'a> {
+    #[serde(borrow)]
+    index: &'a RawValue,
 }
 
 impl ChatDecoder {
@@ -37,18 +72,41 @@ impl ChatDecoder {
         }
     }
 
+    /// Takes a fragment of a call that is known by its shape and its index; `false` if it is none.
+    pub(super) fn glance_at_fragment(&mut self, seen: &Seen<'_>, answer: &mut Answer) -> bool {
+        let Some((delta, index)) = self.fragments.read_indexed(seen) else {
+            return false;
+        };
+        let Some(at) = self.calls.newest(index) else {
+            return false;
+        };
+        answer.arguments(at, delta);
+        true
+    }
+
     /// Looks whether chunks like this one, which was read, need not be read in full.
     pub(super) fn get_used_to(&mut self, chunk: &Chunk<'_>, frame: &str, answer: &Answer) {
-        if let Some((delta, to)) = self.only_delta(chunk, answer) {
-            self.habit.learn(to, || {
+        match self.only_delta(chunk, answer) {
+            None => {}
+            Some(Brings::Delta(delta, to)) => self.habit.learn(to, || {
                 let loose: Loose<'_> = serde_json::from_str(frame).ok()?;
                 Shape::of(frame, delta, &[loose.obfuscation])
-            });
+            }),
+            Some(Brings::Fragment(delta)) => {
+                // It was read in full, so it is not of the shape that was known.
+                self.fragments.forget();
+                self.fragments.learn((), || {
+                    let found: Fragment<'_> = serde_json::from_str(frame).ok()?;
+                    let [choice] = found.choices;
+                    let [call] = choice.delta.tool_calls;
+                    Shape::with_index(frame, delta, call.index, &[found.obfuscation])
+                });
+            }
         }
     }
 
     /// The delta, if a second chunk like this one would do nothing but bring it.
-    fn only_delta<'a>(&self, chunk: &Chunk<'a>, answer: &Answer) -> Option<(&'a str, Goes)> {
+    fn only_delta<'a>(&self, chunk: &Chunk<'a>, answer: &Answer) -> Option<Brings<'a>> {
         let choice = chunk.choices.first.as_ref()?;
         let said = choice.delta.0.as_ref()?;
         let values = [
@@ -75,15 +133,22 @@ impl ChatDecoder {
         }
         let thought = self.thinking(said);
         match (&said.content, thought, said.tool_calls.0.as_slice()) {
-            (Content::Text(text), None, []) => Some((text.borrowed()?, Goes::Text)),
+            (Content::Text(text), None, []) => Some(Brings::Delta(text.borrowed()?, Goes::Text)),
             (content, Some(thought), []) if is_empty(content) => {
-                Some((thought.borrowed()?, Goes::Reasoning))
+                Some(Brings::Delta(thought.borrowed()?, Goes::Reasoning))
             }
             (content, None, [piece]) if is_empty(content) => {
                 let piece = piece.0.as_ref()?;
                 let function = piece.function.0.as_ref()?;
                 let at = self.calls.find(piece, function, answer)?;
-                Some((function.arguments.0.borrowed()?, Goes::Call(at)))
+                let arguments = function.arguments.0.borrowed()?;
+                let is_named = piece.id.get().is_some() || function.name.get().is_some();
+                if piece.index.0.is_some() && !is_named {
+                    return Some(Brings::Fragment(arguments));
+                }
+                // What opens a call is told once, as a rule.
+                let goes_on = answer.arguments_of(at).len() > arguments.len();
+                goes_on.then_some(Brings::Delta(arguments, Goes::Call(at)))
             }
             _ => None,
         }

@@ -40,6 +40,8 @@ pub(crate) struct ChatDecoder {
     done: bool,
     document: bool,
     pub(super) habit: Habit<Goes>,
+    /// Of fragments of calls, which others come between; it holds until what is told of the answer as a whole changes.
+    pub(super) fragments: Habit<()>,
 }
 
 /// The kind of opaque values that this wire makes.
@@ -63,6 +65,7 @@ impl ChatDecoder {
             done: false,
             document: false,
             habit: Habit::default(),
+            fragments: Habit::default(),
         }
     }
 
@@ -117,7 +120,7 @@ impl ChatDecoder {
     }
 
     /// What is told of the answer as a whole.
-    fn facts(&self, chunk: &Chunk<'_>, answer: &mut Answer) {
+    fn facts(&mut self, chunk: &Chunk<'_>, answer: &mut Answer) {
         answer.response_id(chunk.id.get());
         answer.model(chunk.model.get());
         if let Some(groq) = &chunk.x_groq.0 {
@@ -133,6 +136,7 @@ impl ChatDecoder {
                 && answer.extra_of(name).is_none_or(|known| known != text)
             {
                 answer.extra(name, text.into());
+                self.fragments.forget();
             }
         }
         let values = [
@@ -325,11 +329,13 @@ impl Decoder for ChatDecoder {
         if self.finish.is_some() || seen.name == b"error" {
             return false;
         }
-        let Some((delta, to)) = self.habit.read(seen) else {
-            return false;
-        };
-        self.go(delta, to, answer);
-        true
+        match self.habit.read(seen) {
+            Some((delta, to)) => {
+                self.go(delta, to, answer);
+                true
+            }
+            None => self.glance_at_fragment(seen, answer),
+        }
     }
 
     fn document(&mut self, text: &ByteString, answer: &mut Answer) -> Result<(), Fault> {

@@ -53,6 +53,10 @@ const CHAT: &[&str] = &[
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"i","function":{"name":"n","arguments":""}}]}}]}"#,
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"@"}}]}}],"obfuscation":"@"}"#,
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"j","function":{"name":"n","arguments":"@"}}]}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"k","function":{"name":"n","arguments":""}}]}}]}"#,
+    r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":#,"function":{"arguments":"@"}}]}}],"obfuscation":"@"}"#,
+    r#"{"service_tier":"default","choices":[{"index":0,"delta":{"tool_calls":[{"index":#,"function":{"arguments":"@"}}]}}]}"#,
+    r#"{"service_tier":"flex","choices":[{"index":0,"delta":{"tool_calls":[{"index":#,"function":{"arguments":"@"}}]}}]}"#,
     r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"function":{"arguments":"@"}}]}}]}"#,
     r#"{"choices":[{"index":0,"delta":{"content":"@"},"usage":{"prompt_tokens":#}}]}"#,
     r#"{"choices":[],"usage":{"prompt_tokens":#,"completion_tokens":#}}"#,
@@ -131,7 +135,7 @@ type Piece = (usize, usize, Vec<usize>, Option<(usize, u8)>);
 fn pieces() -> impl Strategy<Value = Vec<Piece>> {
     let change = prop_oneof![9 => Just(None), 1 => (0_usize..200, any::<u8>()).prop_map(Some)];
     let fill = prop::collection::vec(0_usize..100, 1..6);
-    prop::collection::vec((0_usize..16, 1_usize..5, fill, change), 1..14)
+    prop::collection::vec((0_usize..32, 1_usize..5, fill, change), 1..14)
 }
 
 fn body(frames: &[&str], pieces: &[Piece]) -> Vec<u8> {
@@ -150,7 +154,7 @@ fn body(frames: &[&str], pieces: &[Piece]) -> Vec<u8> {
                     }
                     b'#' => {
                         let number = fill.next().map_or(0, |fill| fill % (NUMBERS.len() * 3));
-                        frame.extend(NUMBERS.get(number).unwrap_or(&"5").bytes());
+                        frame.extend(NUMBERS.get(number).unwrap_or(&"1").bytes());
                     }
                     byte => frame.push(byte),
                 }
