@@ -8,6 +8,7 @@ pub(crate) mod decode;
 pub(crate) mod exchange;
 pub(crate) mod headers;
 pub(crate) mod lenient;
+mod link;
 pub(crate) mod shape;
 pub(crate) mod sse;
 #[cfg(any(test, fuzzing))]

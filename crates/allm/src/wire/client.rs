@@ -20,6 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::link::Link;
 use super::transport::{BoxError, Sending, Transport};
 
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
@@ -32,6 +33,10 @@ pub(crate) struct Clients(Arc<Mutex<Vec<ByLimit>>>);
 
 /// How many are kept, for a caller who has another limit for every call.
 const LIMITS: usize = 8;
+
+/// How much is read at once. A buffer that grows with what comes would hold several times as much for each of many
+/// streams, and reads of this size are as fast.
+const READ_BUFFER: usize = 8 << 10;
 
 type ByLimit = (Option<Duration>, Security, HttpClient);
 
@@ -89,6 +94,7 @@ fn client(limit: Option<Duration>, security: Security) -> Result<HttpClient, NoR
     let pooled: Client<Limited, Full<Bytes>> = Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(90))
+        .http1_read_buf_exact_size(READ_BUFFER)
         .build(limited);
     Ok(Arc::new(pooled))
 }
@@ -188,9 +194,12 @@ enum Secured {
 }
 
 impl Secured {
-    fn call(&mut self, to: Uri) -> Connecting<MaybeHttpsStream<TokioIo<TcpStream>>> {
+    fn call(&mut self, to: Uri) -> Connecting<Link> {
         match self {
-            Self::Tls(tls) => Box::pin(tls.call(to)),
+            Self::Tls(tls) => {
+                let connecting = tls.call(to);
+                Box::pin(async move { connecting.await.map(Link::from) })
+            }
             // An address is of one kind, and so is the client that was made for it.
             Self::Plain(_) if to.scheme() != Some(&Scheme::HTTP) => {
                 let error = std::io::Error::other("the address is not one of plain HTTP");
@@ -198,7 +207,9 @@ impl Secured {
             }
             Self::Plain(way) => {
                 let connecting = way.call(to);
-                Box::pin(async move { connecting.await.map(MaybeHttpsStream::Http) })
+                Box::pin(
+                    async move { connecting.await.map(MaybeHttpsStream::Http).map(Link::from) },
+                )
             }
         }
     }
@@ -217,7 +228,7 @@ impl fmt::Display for TooSlow {
 impl StdError for TooSlow {}
 
 impl Service<Uri> for Limited {
-    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Response = Link;
     type Error = BoxError;
     type Future = Connecting<Self::Response>;
 

@@ -56,6 +56,11 @@ pub(crate) fn until(then: SystemTime, now: SystemTime) -> Option<Duration> {
 
 /// What the provider says of its limits.
 pub(crate) fn rate_limit(headers: &HeaderMap, now: SystemTime) -> Option<RateLimit> {
+    // Most answers say nothing, and that is seen sooner than twelve names are looked up.
+    let is_told = |name: &http::HeaderName| name.as_str().contains("-ratelimit-");
+    if !headers.keys().any(is_told) {
+        return None;
+    }
     let window = |unit: &str| {
         let read = |kind: &str| {
             text(headers, &format!("x-ratelimit-{kind}-{unit}"))
