@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::cancel::CancelToken;
 use crate::data::{Answer, RequestId, SessionId, ToolCall, ToolReply};
 use crate::error::ToolError;
+use crate::idempotency::IdempotencyKey;
 
 /// A value of the caller's, read by type.
 pub type AnyValue = Arc<dyn Any + Send + Sync>;
@@ -87,7 +88,7 @@ pub struct ToolContext {
     /// The engine that drives the run, as the driver's own type; the driver's crate gives it back typed.
     pub engine: Option<AnyValue>,
     /// Equal on every repetition of the same call.
-    pub idempotency_key: String,
+    pub idempotency_key: IdempotencyKey,
     /// A person's answer, when the handler asked for one to go on with: see
     /// [`ToolReply::ask_and_go_on`](crate::ToolReply::ask_and_go_on).
     pub answer: Option<Answer>,
@@ -106,7 +107,7 @@ impl ToolContext {
             request_id: None,
             tool_call: tool_call.into(),
             engine: None,
-            idempotency_key: String::new(),
+            idempotency_key: IdempotencyKey::default(),
             answer: None,
             cancel: CancelToken::new(),
             progress: None,

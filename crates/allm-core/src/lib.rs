@@ -53,7 +53,7 @@ pub use handler::{
     EffectProbe, HandlerStyle, IntoBlocking, IntoHandler, IntoReply, ProbeAnswer, ToolExecutor,
     ToolHandler, ToolResultEncoder,
 };
-pub use idempotency::idempotency_key;
+pub use idempotency::{IdempotencyKey, idempotency_key};
 pub use json::RawJson;
 pub use keys::{ApiKey, KeyId, KeyRequest, KeySource, environment_names};
 pub use limits::AWAITING_USER;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::error::{Cause, Error, Failure};
-use crate::keys::ApiKey;
+use crate::keys::{ApiKey, Secret};
 pub(crate) use forms::Forms;
 
 /// What stands in the place of a secret.
@@ -76,16 +76,10 @@ impl Redactor {
     fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = shapes::find(text);
         for secret in self.keys.iter().flat_map(|key| &key.plain) {
-            let secret = secret.expose();
-            found.extend(
-                text.match_indices(secret)
-                    .map(|(at, _)| at..at + secret.len()),
-            );
+            found.extend(places(text, secret));
         }
         for core in self.keys.iter().flat_map(|key| &key.encoded) {
-            let core = core.expose();
-            let whole = |(at, _)| shapes::base64_word(text, at..at + core.len());
-            found.extend(text.match_indices(core).map(whole));
+            found.extend(places(text, core).map(|place| shapes::base64_word(text, place)));
         }
         found.sort_unstable_by_key(|range| range.start);
         found.dedup_by(|next, last| {
@@ -244,4 +238,11 @@ impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Redactor(***)")
     }
+}
+
+/// Where a form of a key stands in a text.
+fn places(text: &str, secret: &Secret) -> impl Iterator<Item = Range<usize>> {
+    let secret = secret.expose();
+    memchr::memmem::find_iter(text.as_bytes(), secret)
+        .map(move |at| at..at.saturating_add(secret.len()))
 }

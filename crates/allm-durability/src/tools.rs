@@ -53,7 +53,7 @@ impl ToolHandler for Handler {
                 session: session.unwrap_or_else(|| bench.session.clone()),
                 tool: self.tool.to_owned(),
                 call_id: id.clone(),
-                key: context.idempotency_key,
+                key: context.idempotency_key.to_string(),
             };
             bench.far_side.say(&Word::Enter(hit.clone())).await;
             let again = context.answer.as_ref().map_or("", |_| " with the answer");

@@ -38,7 +38,7 @@ fn function(name: &str, schema: Value, strict: Strict) -> ToolSpec {
     ToolSpec::Function(FunctionSpec {
         name: name.into(),
         description: "Tells the weather.".to_owned(),
-        schema,
+        schema: schema.into(),
         strict,
     })
 }

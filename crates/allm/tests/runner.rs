@@ -133,14 +133,14 @@ async fn l36_without_options_nothing_is_made_up() {
         let none = context.engine.is_none() && context.session_id.is_none();
         (
             none && context.request_id.is_none(),
-            context.idempotency_key.clone(),
+            context.idempotency_key.to_string(),
         )
     });
     run(std::slice::from_ref(&tool), ToolRunOptions::new()).await;
     let (none, key) = seen.await.unwrap();
     assert!(none);
     // Calls of unrelated runs are not mistaken for repetitions.
-    let (tool, seen) = seeing(|context| context.idempotency_key.clone());
+    let (tool, seen) = seeing(|context| context.idempotency_key.to_string());
     run(&[tool], ToolRunOptions::new()).await;
     assert_ne!(seen.await.unwrap(), key);
 }
@@ -149,7 +149,7 @@ async fn l36_without_options_nothing_is_made_up() {
 async fn the_idempotency_key_is_that_of_the_request() {
     let mut keys = Vec::new();
     for _ in 0..2 {
-        let (tool, seen) = seeing(|context| context.idempotency_key.clone());
+        let (tool, seen) = seeing(|context| context.idempotency_key.to_string());
         run(&[tool], ToolRunOptions::new().request_id("r-1")).await;
         keys.push(seen.await.unwrap());
     }

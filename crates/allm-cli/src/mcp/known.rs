@@ -38,7 +38,7 @@ impl Was {
         Self {
             fingerprint: fingerprint(tool),
             description: tool.description.clone(),
-            schema: tool.schema.clone(),
+            schema: (*tool.schema).clone(),
             effect: tool.effect.as_str().to_owned(),
             approval: tool.approval,
         }

@@ -232,7 +232,7 @@ async fn context_arrives(bench: &Bench<'_>) -> Checked {
     let told = echoed(bench, Map::new(), |context| {
         context.session_id = SessionId::new("session-1").ok();
         context.request_id = Some(RequestId::new("request-1"));
-        "key-1".clone_into(&mut context.idempotency_key);
+        context.idempotency_key = "key-1".into();
     })
     .await?;
     let names = ["call_id", "session_id", "request_id", "idempotency_key"];

@@ -89,7 +89,7 @@ async fn parallel(bench: &Bench<'_>) -> Checked {
 
 fn keyed(tool: &Tool, number: usize) -> ToolContext {
     let mut context = context(tool, number);
-    context.idempotency_key = format!("key-{number}");
+    context.idempotency_key = format!("key-{number}").into();
     context
 }
 

@@ -106,7 +106,7 @@ fn kind_of(value: &Value) -> &'static str {
 /// The arguments of `call` as a type of the caller's.
 pub(crate) fn decode<T: DeserializeOwned>(call: &ToolCall) -> Result<T, JsonError> {
     match (&call.arguments, call.fault()) {
-        (Some(arguments), None) => json::foreign_as(&Value::Object(arguments.clone())),
+        (Some(arguments), None) => json::foreign_as(arguments),
         (_, fault) => {
             let message = fault.map_or_else(String::new, |fault| fault.to_string());
             Err(JsonError::new(JsonReason::Malformed, Path::root(), message))

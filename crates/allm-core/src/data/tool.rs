@@ -35,9 +35,9 @@ pub struct Tool {
     pub name: ToolName,
     /// What it does; may be empty.
     pub description: String,
-    /// The JSON Schema of its arguments; `{}` accepts any object.
+    /// The JSON Schema of its arguments; `{}` accepts any object. Shared, because tools are cloned with every request.
     #[serde(serialize_with = "crate::json::sorted")]
-    pub schema: Value,
+    pub schema: Arc<Value>,
     /// Whether the provider must keep to the schema exactly.
     #[serde(default = "Strict::no", skip_serializing_if = "Strict::is_no")]
     pub strict: Strict,
@@ -93,11 +93,15 @@ impl ApprovalRule {
 
 impl Tool {
     /// A tool without a handler.
-    pub fn new(name: impl Into<ToolName>, description: impl Into<String>, schema: Value) -> Self {
+    pub fn new(
+        name: impl Into<ToolName>,
+        description: impl Into<String>,
+        schema: impl Into<Arc<Value>>,
+    ) -> Self {
         Self {
             name: name.into(),
             description: description.into(),
-            schema,
+            schema: schema.into(),
             strict: Strict::No,
             manual: false,
             approval: ApprovalRule::Never,
@@ -218,7 +222,7 @@ impl Tool {
         ToolSpec::Function(FunctionSpec {
             name: self.name.clone(),
             description: self.description.clone(),
-            schema: self.schema.clone(),
+            schema: Arc::clone(&self.schema),
             strict: self.strict,
         })
     }

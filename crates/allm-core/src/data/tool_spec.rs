@@ -1,5 +1,7 @@
 //! A tool as a provider is told of it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -29,12 +31,12 @@ impl ToolSpec {
     pub fn function(
         name: impl Into<ToolName>,
         description: impl Into<String>,
-        schema: Value,
+        schema: impl Into<Arc<Value>>,
     ) -> Self {
         Self::Function(FunctionSpec {
             name: name.into(),
             description: description.into(),
-            schema,
+            schema: schema.into(),
             strict: Strict::No,
         })
     }
@@ -59,7 +61,7 @@ pub struct FunctionSpec {
     pub description: String,
     /// The JSON Schema of its arguments.
     #[serde(serialize_with = "crate::json::sorted")]
-    pub schema: Value,
+    pub schema: Arc<Value>,
     /// Whether the provider must keep to the schema exactly.
     #[serde(default = "Strict::no", skip_serializing_if = "Strict::is_no")]
     pub strict: Strict,

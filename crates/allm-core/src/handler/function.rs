@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::reply::IntoReply;
 use super::{HandlerStyle, ToolHandler};
@@ -210,7 +209,7 @@ fn check<A: DeserializeOwned>(arguments: &Map) -> Result<(), Vec<ArgumentFault>>
 }
 
 fn decode<A: DeserializeOwned>(arguments: &Map) -> Result<A, JsonError> {
-    json::foreign_as(&Value::Object(arguments.clone()))
+    json::foreign_as(arguments)
 }
 
 /// Whoever calls a handler asks `check` first.

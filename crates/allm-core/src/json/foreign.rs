@@ -8,6 +8,7 @@ use super::limits::Limits;
 use super::node::Node;
 use super::parse::{self, Duplicates};
 use super::tree;
+use crate::data::Map;
 use crate::error::{JsonError, JsonReason};
 
 /// Why a text from elsewhere is no value.
@@ -46,7 +47,7 @@ pub fn foreign_value(text: &str, max_depth: usize) -> Result<Value, ForeignFault
         .map_err(fault)
 }
 
-/// A value from elsewhere as a type of the caller's.
-pub(crate) fn foreign_as<T: DeserializeOwned>(value: &Value) -> Result<T, JsonError> {
-    tree::read(Node::from(value)).map_err(|fault| fault.into_error(""))
+/// An object from elsewhere as a type of the caller's.
+pub(crate) fn foreign_as<T: DeserializeOwned>(fields: &Map) -> Result<T, JsonError> {
+    tree::read(Node::from(fields)).map_err(|fault| fault.into_error(""))
 }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::data::Map;
+
 /// A key and its value.
 pub(super) type Field<'a> = (Cow<'a, str>, Node<'a>);
 
@@ -60,12 +62,16 @@ impl<'a> From<&'a Value> for Node<'a> {
             }
             Value::String(text) => Self::String(Cow::Borrowed(text)),
             Value::Array(entries) => Self::Array(entries.iter().map(Self::from).collect()),
-            Value::Object(fields) => Self::Object(
-                fields
-                    .iter()
-                    .map(|(key, value)| (Cow::Borrowed(key.as_str()), Self::from(value)))
-                    .collect(),
-            ),
+            Value::Object(fields) => Self::from(fields),
         }
+    }
+}
+
+impl<'a> From<&'a Map> for Node<'a> {
+    fn from(fields: &'a Map) -> Self {
+        let fields = fields
+            .iter()
+            .map(|(key, value)| (Cow::Borrowed(key.as_str()), Self::from(value)));
+        Self::Object(fields.collect())
     }
 }

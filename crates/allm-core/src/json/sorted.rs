@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
@@ -166,6 +166,12 @@ impl<T: Keyed + ?Sized> Keyed for &T {
 }
 
 impl<T: Keyed + ?Sized> Keyed for Box<T> {
+    fn serialize_sorted<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize_sorted(serializer)
+    }
+}
+
+impl<T: Keyed + ?Sized> Keyed for Arc<T> {
     fn serialize_sorted<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (**self).serialize_sorted(serializer)
     }

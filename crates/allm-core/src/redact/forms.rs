@@ -38,6 +38,8 @@ impl Forms {
             plain.push(hex.to_ascii_uppercase());
             plain.push(hex);
             encoded.extend((0..3).flat_map(|place| cores(key, place)));
+            // Both alphabets write most keys alike.
+            encoded.dedup();
         }
         let longest = plain.iter().chain(&encoded).map(String::len).max();
         Self {

@@ -35,7 +35,7 @@ fn l1_a_tool_of_three_parts_has_the_defaults() {
     let expected = Tool {
         name: "echo".into(),
         description: String::new(),
-        schema: json!({}),
+        schema: json!({}).into(),
         strict: Strict::No,
         manual: false,
         approval: allm_core::ApprovalRule::Never,

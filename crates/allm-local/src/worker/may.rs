@@ -47,7 +47,7 @@ fn callable(request: &Request, offered: &[&FunctionSpec]) -> Vec<Callable> {
     };
     let callable = offered.iter().filter(may_call).map(|tool| Callable {
         name: tool.name.as_str().to_owned(),
-        schema: tool.schema.clone(),
+        schema: (*tool.schema).clone(),
     });
     callable.collect()
 }

@@ -71,7 +71,7 @@ impl McpTool {
             Err(wrong) => {
                 if let Some(open) = open {
                     let limit = self.inner.server.answer_within;
-                    self.inner.suspended.keep(key.clone(), open, limit);
+                    self.inner.suspended.keep(key.to_string(), open, limit);
                 }
                 return Ok(self.ask(&state, &wrong));
             }

@@ -177,7 +177,7 @@ impl McpTool {
             given: attempt.given,
         };
         let limit = self.inner.server.answer_within;
-        let key = context.idempotency_key.clone();
+        let key = context.idempotency_key.to_string();
         self.inner.suspended.keep(key, suspended, limit);
         reply
     }

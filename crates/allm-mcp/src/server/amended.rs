@@ -49,7 +49,7 @@ impl ToolExecutor for Amended {
         let mut context = context.clone();
         context.context.clone_from(&self.context);
         if let Some(key) = &self.idempotency_key {
-            context.idempotency_key.clone_from(key);
+            context.idempotency_key = key.as_str().into();
         }
         context.answer.clone_from(&self.answer);
         Box::pin(async move {

@@ -15,7 +15,7 @@ pub(super) fn listed(tool: &Tool) -> Listed {
 
 /// MCP wants the type to be said; what our schemas leave open is always an object.
 fn schema(tool: &Tool) -> Map {
-    let mut schema = match &tool.schema {
+    let mut schema = match &*tool.schema {
         Value::Object(schema) => schema.clone(),
         _ => Map::new(),
     };

@@ -57,7 +57,7 @@ pub(crate) async fn run(tool: &Tool, arguments: Value, context: ToolContext) -> 
 
 pub(crate) fn context(key: &str) -> ToolContext {
     let mut context = ToolContext::new(ToolCall::new("call-1", "tool", "{}"));
-    context.idempotency_key = key.to_owned();
+    context.idempotency_key = key.into();
     context.request_id = Some("run-1".into());
     context
 }

@@ -66,10 +66,10 @@ async fn every_tool_that_can_be_called_is_listed_in_order_with_its_hints() {
         "additionalProperties": false
     });
     let mut rich = noop("rich").compact().summary("Short.");
-    rich.schema = schema.clone();
+    rich.schema = schema.clone().into();
     rich.description = "Long.".to_owned();
     let mut open = noop("open").effect(Effect::Idempotent);
-    open.schema = json!({});
+    open.schema = json!({}).into();
     let service = service([
         rich.effect(Effect::Pure),
         open,
@@ -133,7 +133,7 @@ async fn what_cannot_be_served_is_refused_before_anything_is_read() {
     let (reason, _) = refused(service([echo(), echo()])).await;
     assert_eq!(reason, ServeReason::InvalidTool);
     let mut wrong = echo();
-    wrong.schema = json!({"type": "nonsense"});
+    wrong.schema = json!({"type": "nonsense"}).into();
     let (reason, _) = refused(service([wrong])).await;
     assert_eq!(reason, ServeReason::InvalidTool);
     for wrong in [

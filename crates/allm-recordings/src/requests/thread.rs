@@ -148,8 +148,8 @@ pub(crate) fn tool(tool: &Tool, provider: &str) -> ToolSpec {
             name: name.as_str().into(),
             description: description.clone(),
             schema: match schema {
-                Value::Null => Value::Object(serde_json::Map::new()),
-                schema => schema.clone(),
+                Value::Null => Value::Object(serde_json::Map::new()).into(),
+                schema => schema.clone().into(),
             },
             strict: match with.get("strict") {
                 Some(Value::Bool(true)) => Strict::Yes,

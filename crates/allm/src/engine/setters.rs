@@ -47,7 +47,7 @@ macro_rules! setters {
 
         /// Provider parameters, merged into the body last; object into object, level by level.
         pub fn extra(mut self, extra: allm_core::Map) -> Self {
-            self.settings.extra = crate::engine::settings::deep_merge(&self.settings.extra, &extra);
+            crate::engine::settings::deep_merge(&mut self.settings.extra, &extra);
             self
         }
 

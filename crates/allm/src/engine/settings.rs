@@ -74,7 +74,11 @@ macro_rules! settings {
                 Self {
                     $( $name: self.$name.or(&lower.$name), )+
                     tools: self.tools.over(&lower.tools),
-                    extra: deep_merge(&lower.extra, &self.extra),
+                    extra: {
+                        let mut extra = lower.extra.clone();
+                        deep_merge(&mut extra, &self.extra);
+                        extra
+                    },
                     metadata: merge(&lower.metadata, &self.metadata),
                     headers: merge(&lower.headers, &self.headers),
                     query: merge(&lower.query, &self.query),
@@ -287,19 +291,15 @@ where
 }
 
 /// Object into object key by key, anything else replaces.
-pub(crate) fn deep_merge(lower: &Map, upper: &Map) -> Map {
+pub(crate) fn deep_merge(into: &mut Map, upper: &Map) {
     use serde_json::Value;
-    let mut merged = lower.clone();
-    for (key, value) in upper {
-        let value = match (merged.remove(key), value) {
-            (Some(Value::Object(below)), Value::Object(above)) => {
-                Value::Object(deep_merge(&below, above))
-            }
-            (_, value) => value.clone(),
-        };
-        merged.insert(key.clone(), value);
+    for (key, above) in upper {
+        match (into.get_mut(key), above) {
+            (Some(Value::Object(below)), Value::Object(above)) => deep_merge(below, above),
+            (Some(below), above) => *below = above.clone(),
+            (None, above) => drop(into.insert(key.clone(), above.clone())),
+        }
     }
-    merged
 }
 
 #[cfg(test)]

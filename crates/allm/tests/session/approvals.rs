@@ -165,7 +165,8 @@ fn strict(world: &World) -> Tool {
     let mut tool = gated(world, "act");
     tool.schema = json!({
         "type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"],
-    });
+    })
+    .into();
     tool
 }
 

@@ -138,7 +138,7 @@ impl World {
         let mut entered = self.0.lock().unwrap();
         let tool = context.tool_call.name.to_string();
         entered.push(Entered {
-            key: context.idempotency_key.clone(),
+            key: context.idempotency_key.to_string(),
             tool: tool.clone(),
             arguments,
         });

@@ -103,7 +103,7 @@ async fn s145_a_decision_in_time_is_good_for_ever() {
 async fn s147_a_tool_that_changed_is_asked_about_again() {
     let changes: [fn(&mut Tool); 3] = [
         |tool| tool.description = "Another tool.".to_owned(),
-        |tool| tool.schema = json!({"type": "object", "title": "other"}),
+        |tool| tool.schema = json!({"type": "object", "title": "other"}).into(),
         |tool| tool.effect = Effect::Idempotent,
     ];
     for change in changes {

@@ -31,7 +31,7 @@ async fn only_context(_: allm::context::ToolContext) -> Result<ToolReply, String
 fn l17_l29_the_context_is_recognised_and_no_part_of_the_schema() {
     let tool = owner();
     assert_eq!(
-        tool.schema,
+        *tool.schema,
         json!({
             "type": "object",
             "properties": {"greeting": {"type": "string"}},
@@ -51,7 +51,7 @@ fn l17_l29_the_context_is_recognised_and_no_part_of_the_schema() {
     );
 
     let tool = only_context();
-    assert_eq!(tool.schema, json!({"type": "object", "properties": {}}));
+    assert_eq!(*tool.schema, json!({"type": "object", "properties": {}}));
     let ToolReply::Error(error) = reply(&tool, json!({})) else {
         panic!("no error")
     };
@@ -78,7 +78,7 @@ fn l18_a_blocking_function_is_a_blocking_handler() {
     assert_eq!(style(&nothing()), Some(HandlerStyle::Blocking));
     assert_eq!(style(&get_weather()), Some(HandlerStyle::Async));
     assert_eq!(
-        tool.schema,
+        *tool.schema,
         json!({
             "type": "object",
             "properties": {"text": {"type": "string"}},

@@ -94,7 +94,7 @@ fn options_defaults_and_doc_comments() {
         "Looks for text.\n\nTwo kinds of wildcard:\n  - `*` for many\n  - `?` for one"
     );
     assert_eq!(
-        tool.schema,
+        *tool.schema,
         json!({
             "type": "object",
             "properties": {
@@ -165,7 +165,7 @@ pub(super) async fn convert(
 fn enums() {
     let tool = convert();
     assert_eq!(
-        tool.schema,
+        *tool.schema,
         json!({
             "type": "object",
             "properties": {
@@ -260,7 +260,7 @@ fn structs_stand_in_place_with_their_doc_comments() {
         })
     };
     assert_eq!(
-        tool.schema,
+        *tool.schema,
         json!({
             "type": "object",
             "properties": {"from": place("Where something is."), "to": place("Where it goes.")},
@@ -290,7 +290,7 @@ pub(super) async fn collect(
 fn lists_maps_tuples_and_anything() {
     let tool = collect();
     assert_eq!(
-        tool.schema,
+        *tool.schema,
         json!({
             "type": "object",
             "properties": {
@@ -334,7 +334,7 @@ fn recursive_types_are_the_only_definitions() {
         "required": ["name", "folders"]
     });
     assert_eq!(
-        tool.schema,
+        *tool.schema,
         json!({
             "type": "object",
             "properties": {"folder": folder},
@@ -365,7 +365,7 @@ pub(super) async fn attributes(
 fn attributes_of_parameters_do_what_they_do_on_fields() {
     let tool = attributes();
     assert_eq!(
-        tool.schema,
+        *tool.schema,
         json!({
             "type": "object",
             "properties": {

@@ -25,7 +25,7 @@ pub(crate) fn any_tool_spec() -> BoxedStrategy<ToolSpec> {
                 ToolSpec::Function(FunctionSpec {
                     name,
                     description,
-                    schema,
+                    schema: schema.into(),
                     strict,
                 })
             }

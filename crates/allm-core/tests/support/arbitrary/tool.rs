@@ -34,7 +34,7 @@ pub(crate) fn any_tool() -> BoxedStrategy<Tool> {
             Tool {
                 name,
                 description,
-                schema,
+                schema: schema.into(),
                 strict,
                 manual,
                 approval,

@@ -151,7 +151,7 @@ pub(super) fn specs() -> Vec<Named<ToolSpec>> {
         ToolSpec::Function(FunctionSpec {
             name: "get_time".into(),
             description: String::new(),
-            schema: json!({}),
+            schema: json!({}).into(),
             strict,
         })
     };

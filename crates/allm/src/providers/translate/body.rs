@@ -1,18 +1,10 @@
 //! The settings of a body.
 
-use allm_core::Map;
-
-use crate::engine::settings::deep_merge;
-
-/// Object into object key by key; anything else replaces.
-pub(crate) fn merge(into: &mut Map, from: &Map) {
-    if !from.is_empty() {
-        *into = deep_merge(into, from);
-    }
-}
+pub(crate) use crate::engine::settings::deep_merge as merge;
 
 #[cfg(test)]
 mod tests {
+    use allm_core::Map;
     use serde_json::{Value, json};
 
     use super::*;

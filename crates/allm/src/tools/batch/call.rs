@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use allm_core::run::ToolOutcome;
 use allm_core::{
-    CancelToken, CustomHalt, Map, ReplyValue, ToolCall, ToolContext, ToolError,
+    CancelToken, CustomHalt, IdempotencyKey, Map, ReplyValue, ToolCall, ToolContext, ToolError,
     ToolExecutionStarted, ToolFailure, ToolReason, ToolReply, encode, idempotency_key,
 };
 use serde_json::Value;
@@ -115,8 +115,6 @@ impl Call {
 
     fn context(&self, arguments: &Map) -> ToolContext {
         let settings = &self.shared.settings;
-        let name = self.entry.tool.name.as_str();
-        let owner = &settings.key_owner;
         let known = self.shared.attempts.get(&self.index);
         ToolContext {
             context: settings.context.clone(),
@@ -124,10 +122,28 @@ impl Call {
             request_id: settings.request_id.clone(),
             tool_call: Arc::clone(&self.call),
             engine: settings.engine.clone(),
-            idempotency_key: idempotency_key(owner, self.shared.turn, self.index, name, arguments),
+            idempotency_key: self.idempotency_key(arguments),
             answer: known.and_then(|known| known.answer.clone()),
             cancel: self.cancel.clone(),
             progress: Some(Arc::new(Reports::of(self))),
+        }
+    }
+
+    fn idempotency_key(&self, arguments: &Map) -> IdempotencyKey {
+        let settings = Arc::clone(&self.shared.settings);
+        let entry = Arc::clone(&self.entry);
+        let (turn, index) = (self.shared.turn, self.index);
+        let of = move |arguments: &Map| {
+            let name = entry.tool.name.as_str();
+            idempotency_key(&settings.key_owner, turn, index, name, arguments)
+        };
+        let call = Arc::clone(&self.call);
+        match &self.call.arguments {
+            Some(known) if known == arguments => IdempotencyKey::when_read(move || {
+                of(call.arguments.as_ref().unwrap_or(&Map::new()))
+            }),
+            // They were read only now.
+            _ => of(arguments).into(),
         }
     }
 

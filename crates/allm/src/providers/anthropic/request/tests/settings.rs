@@ -468,7 +468,7 @@ fn strict_tools() {
         Request {
             tools: vec![ToolSpec::Function(allm_core::FunctionSpec {
                 strict,
-                schema,
+                schema: schema.into(),
                 ..function
             })],
             ..hi()
