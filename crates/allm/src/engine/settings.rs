@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use allm_core::run::UnknownTools;
@@ -57,9 +58,9 @@ macro_rules! settings {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
         }
 
-        /// What one level says of everything.
+        /// What one level says of everything, if it says anything.
         #[derive(Clone, Default)]
-        pub(crate) struct Settings {
+        pub(crate) struct Said {
             $( pub(crate) $name: Level<$type>, )+
             pub(crate) tools: ToolList,
             pub(crate) extra: Map,
@@ -68,9 +69,9 @@ macro_rules! settings {
             pub(crate) query: BTreeMap<String, String>,
         }
 
-        impl Settings {
+        impl Said {
             /// This level over a lower one.
-            pub(crate) fn over(&self, lower: &Self) -> Self {
+            fn over(&self, lower: &Self) -> Self {
                 Self {
                     $( $name: self.$name.or(&lower.$name), )+
                     tools: self.tools.over(&lower.tools),
@@ -93,6 +94,45 @@ macro_rules! settings {
             }
         }
     };
+}
+
+/// What one level says of everything. It costs nothing where the level says nothing, and a clone shares what is said: most
+/// calls say little, and the engine's settings are those of every call.
+#[derive(Clone, Default)]
+pub(crate) struct Settings(Option<Arc<Said>>);
+
+/// What is said where nothing is.
+static NOTHING: LazyLock<Said> = LazyLock::new(Said::default);
+
+impl Settings {
+    /// This level over a lower one.
+    pub(crate) fn over(&self, lower: &Self) -> Self {
+        match (&self.0, &lower.0) {
+            (None, _) => lower.clone(),
+            (Some(_), None) => self.clone(),
+            (Some(upper), Some(lower)) => upper.over(lower).into(),
+        }
+    }
+}
+
+impl From<Said> for Settings {
+    fn from(said: Said) -> Self {
+        Self(Some(Arc::new(said)))
+    }
+}
+
+impl Deref for Settings {
+    type Target = Said;
+
+    fn deref(&self) -> &Said {
+        self.0.as_deref().unwrap_or_else(|| &NOTHING)
+    }
+}
+
+impl DerefMut for Settings {
+    fn deref_mut(&mut self) -> &mut Said {
+        Arc::make_mut(self.0.get_or_insert_default())
+    }
 }
 
 settings! {
@@ -217,7 +257,7 @@ settings! {
 impl Settings {
     /// What a request says, as a level. What it leaves unset it inherits.
     pub(crate) fn of_request(request: &Request) -> Self {
-        Self {
+        Self::from(Said {
             model: request.model.as_ref().map(ToString::to_string).into(),
             temperature: request.temperature.into(),
             top_p: request.top_p.into(),
@@ -240,8 +280,8 @@ impl Settings {
             tools: ToolList::of_specs(&request.tools),
             extra: request.extra.clone(),
             metadata: request.metadata.clone(),
-            ..Self::default()
-        }
+            ..Said::default()
+        })
     }
 
     /// The request that these settings make, without messages, model and tools.
@@ -309,9 +349,11 @@ mod tests {
     /// C84 for the setting that only telemetry shows.
     #[test]
     fn c84_capture_content_is_chosen_like_the_rest() {
-        let level = |capture_content| Settings {
-            capture_content,
-            ..Settings::default()
+        let level = |capture_content| {
+            Settings::from(Said {
+                capture_content,
+                ..Said::default()
+            })
         };
         let (on, off) = (Level::Set(Toggle::On), Level::Set(Toggle::Off));
         for (call, engine, expected) in [

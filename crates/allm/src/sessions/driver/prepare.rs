@@ -17,7 +17,7 @@ use crate::OnToolError;
 use crate::engine::Engine;
 use crate::engine::level::Level;
 use crate::engine::plan::{CallKind, Plan};
-use crate::engine::settings::Settings;
+use crate::engine::settings::{Said, Settings};
 use crate::random;
 use crate::sessions::emit::Sink;
 use crate::sessions::journal::{Appended, Journal};
@@ -178,10 +178,10 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
     /// Every level resolved: the call beats the session, the session beats the engine. An unfinished run keeps the model
     /// that it was begun with.
     fn plan(&self, session: &Data) -> Result<Plan, Error> {
-        let mut level = Settings {
+        let mut level = Settings::from(Said {
             session_id: Level::Set(session.id().clone()),
-            ..Settings::default()
-        };
+            ..Said::default()
+        });
         if !session.context().is_empty() {
             level.context = Level::Set(std::sync::Arc::new(session.context().clone()));
         }

@@ -31,7 +31,7 @@ fn function(name: &str, schema: Value, strict: Strict) -> ToolSpec {
 fn format(schema: Value, strict: Strict) -> ResponseFormat {
     ResponseFormat::JsonSchema(JsonSchemaFormat {
         name: "answer".to_owned(),
-        schema: schema.into(),
+        schema,
         strict,
     })
 }
