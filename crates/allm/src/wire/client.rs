@@ -34,9 +34,9 @@ pub(crate) struct Clients(Arc<Mutex<Vec<ByLimit>>>);
 /// How many are kept, for a caller who has another limit for every call.
 const LIMITS: usize = 8;
 
-/// How much is read at once, and so how large the head of an answer may be over HTTP/1.1. A buffer that grows with what
-/// comes would hold several times as much for each of many streams, and reads of this size are as fast.
-pub(crate) const READ_BUFFER: usize = 16 << 10;
+/// How much is read at once. A buffer that grows with what comes would hold several times as much for each of many
+/// streams, and reads of this size are as fast.
+const READ_BUFFER: usize = 8 << 10;
 
 type ByLimit = (Option<Duration>, Security, HttpClient);
 
@@ -252,24 +252,9 @@ impl Service<Uri> for Limited {
 
 /// Whether an error, or what it came from, is a connection that was too slow.
 pub(crate) fn is_too_slow(error: &(dyn StdError + 'static)) -> bool {
-    came_from(error, |error| error.is::<TooSlow>())
-}
-
-/// Whether an error, or what it came from, is an answer whose head is larger than what is read at once.
-pub(crate) fn has_large_head(error: &(dyn StdError + 'static)) -> bool {
-    // There is a method for it in servers only.
-    let is_large =
-        |error: &hyper::Error| error.is_parse() && error.to_string().contains("too large");
-    came_from(error, |error| error.downcast_ref().is_some_and(is_large))
-}
-
-fn came_from(
-    error: &(dyn StdError + 'static),
-    is_it: impl Fn(&(dyn StdError + 'static)) -> bool,
-) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
-        if is_it(error) {
+        if error.is::<TooSlow>() {
             return true;
         }
         next = error.source();

@@ -7,7 +7,7 @@ use allm_core::{
 use serde_json::Value;
 
 use super::super::answer::Answer;
-use super::super::client::{READ_BUFFER, has_large_head, is_too_slow};
+use super::super::client::is_too_slow;
 use super::super::decode::Fault;
 use super::super::transport::BoxError;
 use super::clock::Passed;
@@ -55,14 +55,12 @@ pub(super) fn carried(provider: ProviderName, error: BoxError) -> AdapterError {
         Err(error) => error,
     };
     let (reason, message) = if is_too_slow(&*error) {
-        let message = "the connection was not made in time".to_owned();
-        (AdapterReason::Timeout, message)
-    } else if has_large_head(&*error) {
-        let message = format!("the head of the answer has more than {READ_BUFFER} bytes");
-        (AdapterReason::MalformedResponse, message)
+        (
+            AdapterReason::Timeout,
+            "the connection was not made in time",
+        )
     } else {
-        let message = "the connection failed".to_owned();
-        (AdapterReason::NetworkError, message)
+        (AdapterReason::NetworkError, "the connection failed")
     };
     AdapterError {
         cause: Some(Cause::of(&*error)),

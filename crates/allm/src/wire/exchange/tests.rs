@@ -208,27 +208,6 @@ async fn p27_c109_a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn p271_the_head_of_an_answer_has_a_limit() {
-    let with_head_of = |bytes: usize| {
-        let long = "x".repeat(bytes);
-        let head = head(
-            200,
-            &[("content-type", "text/event-stream"), ("x-long", &long)],
-        );
-        let body = "data: {\"t\": \"hello\"}\n\ndata: {\"end\": true}\n\n";
-        vec![head, send(body)]
-    };
-    let response = answer(with_head_of(15 << 10)).await;
-    assert_eq!(
-        (reason(&response), response.text().as_str()),
-        ("ok", "hello")
-    );
-    let response = answer(with_head_of(17 << 10)).await;
-    assert_eq!(reason(&response), "malformed_response");
-    assert!(message(&response).contains("more than 16384 bytes"));
-}
-
-#[tokio::test]
 async fn p28_p30_p31_the_body_of_a_failure() {
     let pieces = vec![
         head(401, &[]),
