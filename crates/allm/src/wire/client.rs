@@ -34,10 +34,6 @@ pub(crate) struct Clients(Arc<Mutex<Vec<ByLimit>>>);
 /// How many are kept, for a caller who has another limit for every call.
 const LIMITS: usize = 8;
 
-/// How much is read at once. A buffer that grows with what comes would hold several times as much for each of many
-/// streams, and reads of this size are as fast.
-const READ_BUFFER: usize = 8 << 10;
-
 type ByLimit = (Option<Duration>, Security, HttpClient);
 
 /// Whether connections are secured.
@@ -94,7 +90,6 @@ fn client(limit: Option<Duration>, security: Security) -> Result<HttpClient, NoR
     let pooled: Client<Limited, Full<Bytes>> = Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(90))
-        .http1_read_buf_exact_size(READ_BUFFER)
         .build(limited);
     Ok(Arc::new(pooled))
 }
