@@ -1,8 +1,10 @@
 //! The idempotency key (sessions.md, S101 to S104; loop.md, L37).
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use allm_core::{Map, ToolCall, idempotency_key};
+use allm_core::{IdempotencyKey, Map, ToolCall, idempotency_key};
 
 const UID: [u8; 16] = [
     0x9f, 0x2c, 0x7b, 0xe0, 0x1d, 0x6a, 0x4c, 0x5e, 0x8b, 0x3f, 0x0a, 0x7d, 0x12, 0xe4, 0xc6, 0xb8,
@@ -77,4 +79,21 @@ fn s104_equal_calls_of_one_batch_have_different_keys() {
         idempotency_key(&UID, 0, 0, "pay", &same),
         idempotency_key(&UID, 0, 1, "pay", &same)
     );
+}
+
+/// Most handlers never read theirs.
+#[test]
+fn a_key_is_made_when_it_is_first_read_and_once() {
+    let made = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&made);
+    let key = IdempotencyKey::when_read(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        "allm1-key".to_owned()
+    });
+    let clone = key.clone();
+    assert_eq!(made.load(Ordering::Relaxed), 0);
+    assert_eq!(clone, "allm1-key");
+    assert_eq!(key, clone);
+    assert_eq!(serde_json::json!(key), "allm1-key");
+    assert_eq!(made.load(Ordering::Relaxed), 1);
 }

@@ -71,6 +71,33 @@ fn only_the_places_may_differ() {
     }
 }
 
+/// One shape for the fragments of several calls.
+#[test]
+fn an_index_is_read_with_the_delta() {
+    #[derive(serde::Deserialize)]
+    struct Known<'a> {
+        index: &'a RawValue,
+        delta: &'a str,
+    }
+    let frame = r#"{"index":3,"delta":"abc"}"#;
+    let known: Known<'_> = serde_json::from_str(frame).expect("JSON");
+    let mut habit: Habit<()> = Habit::default();
+    habit.learn((), || {
+        Shape::with_index(frame, known.delta, known.index, &[])
+    });
+    let mut read = |data: &str| {
+        let mut sse = Sse::new(1 << 20);
+        sse.push(Bytes::from(format!("data: {data}\n\n")));
+        habit.read_indexed(&sse.next()?.ok()?)
+    };
+    assert_eq!(read(frame), Some(("abc".into(), 3)));
+    assert_eq!(read(r#"{"index":0,"delta":"x"}"#), Some(("x".into(), 0)));
+    assert_eq!(read(r#"{"index":120,"delta":""}"#), Some(("".into(), 120)));
+    assert_eq!(read(r#"{"index":01,"delta":"x"}"#), None);
+    assert_eq!(read(r#"{"index":-1,"delta":"x"}"#), None);
+    assert_eq!(read(r#"{"index":null,"delta":"x"}"#), None);
+}
+
 /// Wherever it stands, and whatever stands around it.
 #[test]
 fn the_first_special_byte_is_found() {
