@@ -2,6 +2,8 @@
 
 #![no_main]
 
+use std::sync::Arc;
+
 use allm_core::json::{self, Limits};
 use allm_core::run::Repair;
 use allm_core::{
@@ -132,7 +134,7 @@ fn event(bytes: &mut Unstructured<'_>) -> Result<Event> {
         }),
         6 => {
             let call = call(bytes)?;
-            Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+            Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
                 index,
                 id: call.id,
                 name: call.name,
@@ -158,7 +160,7 @@ fn event(bytes: &mut Unstructured<'_>) -> Result<Event> {
             ];
             completed.finish_reason = *bytes.choose(&reasons)?;
             completed.usage = bytes.arbitrary::<bool>()?.then(|| Usage::io(1, 2));
-            Event::MessageCompleted(Box::new(completed))
+            Event::MessageCompleted(Arc::new(completed))
         }
         9 => Event::error(Error::from(StreamError::interrupted())),
         10 => Event::ToolResultEncoded(ToolResultEncoded {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allm::{Engine, Fake, Script, Session, Sessions, SessionsOptions, Tool};
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use bench_common::held_bytes;
 use serde_json::json;
 
@@ -37,7 +37,8 @@ pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said>
         "D3 value, bytes held by a waiting session".into(),
         json!(each),
     );
-    let text = allm::json::to_vec(&held.first())?.len();
+    let one = held.first().context("there is one")?;
+    let text = allm::json::to_vec(one)?.len();
     said.insert("D3 value, bytes of its JSON".into(), json!(text));
     drop(held);
     for (name, store) in &stage.stores {

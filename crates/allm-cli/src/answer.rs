@@ -89,7 +89,7 @@ impl Answer {
 pub(crate) fn note_event(event: &Event) {
     let text = match event {
         Event::ToolExecutionStarted(started) => {
-            let arguments = Value::Object(started.arguments.clone()).to_string();
+            let arguments = Value::Object((*started.arguments).clone()).to_string();
             format!("→ {}({arguments})", started.name)
         }
         Event::ToolExecutionCompleted(ended) => match &ended.result {

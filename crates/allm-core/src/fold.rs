@@ -98,7 +98,12 @@ impl Fold {
 
     /// The answer of the present turn as far as it has come.
     pub fn response(&self) -> Response {
-        self.turn.response()
+        self.turn.clone().into_response()
+    }
+
+    /// The same, of a turn that is over: what nobody else holds is not copied.
+    pub fn into_response(self) -> Response {
+        self.turn.into_response()
     }
 
     /// The first finished step, else one made of what has come.
@@ -111,7 +116,7 @@ impl Fold {
             return Ok(Arc::clone(step));
         }
         let mut thread = self.given.clone().ok_or(NoThread)?;
-        let response = self.turn.response();
+        let response = self.response();
         if !self.turn.is_empty() {
             thread.messages.extend(assistant_message(&response));
         }
@@ -143,7 +148,7 @@ impl Fold {
         let final_response = if self.turn.is_empty() {
             last.map(|step| step.response.clone())
         } else {
-            Some(self.turn.response())
+            Some(self.response())
         };
         Ok(Arc::new(ChatResult {
             thread: thread.ok_or(NoThread)?.clone(),

@@ -243,6 +243,10 @@ impl fmt::Debug for Redactor {
 /// Where a form of a key stands in a text.
 fn places(text: &str, secret: &Secret) -> impl Iterator<Item = Range<usize>> {
     let secret = secret.expose();
-    memchr::memmem::find_iter(text.as_bytes(), secret)
-        .map(move |at| at..at.saturating_add(secret.len()))
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let begin = forms::find(text.as_bytes(), secret.as_bytes(), at)?;
+        at = begin + secret.len();
+        Some(begin..at)
+    })
 }

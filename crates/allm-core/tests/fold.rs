@@ -78,7 +78,7 @@ fn what_message_started_and_completed_tell_is_on_the_answer() {
         response_id: Some("early".into()),
         model: Some("model".into()),
     }));
-    let end = Event::MessageCompleted(Box::new(MessageCompleted {
+    let end = Event::MessageCompleted(Arc::new(MessageCompleted {
         response_id: Some("late".into()),
         raw_finish_reason: Some("end".into()),
         metadata: object(json!({"k": 2})),
@@ -159,7 +159,7 @@ fn l219_a_completion_without_a_reason_keeps_the_earlier_one() {
 fn l219_c66_usage_is_replaced_and_not_added() {
     let fold = folded(&[used(Usage::io(10, 1)), used(Usage::io(10, 5))]);
     assert_eq!(fold.response().usage, Usage::io(10, 5));
-    let end = Event::MessageCompleted(Box::new(MessageCompleted {
+    let end = Event::MessageCompleted(Arc::new(MessageCompleted {
         usage: Some(Usage::io(11, 6)),
         ..MessageCompleted::new(Message::assistant("x"))
     }));

@@ -1,5 +1,7 @@
 //! Answers that no provider should give (loop.md, L126, L276 to L281).
 
+use std::sync::Arc;
+
 use allm_core::run::{Command, Input, Repair, Run, RunSetup};
 use allm_core::{
     Event, FinishReason, HaltReason, Message, MessageCompleted, Response, Role, Thread, Tool,
@@ -48,7 +50,7 @@ fn calls_after_a_nameless_one_are_repaired() {
 fn repairing_twice_is_repairing_once() {
     let refused = answer(&[("a", "read"), ("b", "")]).message;
     let events = [
-        Event::MessageCompleted(Box::new(MessageCompleted::new(refused))),
+        Event::MessageCompleted(Arc::new(MessageCompleted::new(refused))),
         Event::ToolCallDelta(ToolCallDelta {
             index: 4,
             id: "b".into(),

@@ -12,7 +12,7 @@ const UID: [u8; 16] = [
 
 fn arguments(text: &str) -> Map {
     let call = ToolCall::new("any", "any", text);
-    call.arguments.unwrap_or_default()
+    call.arguments.as_deref().cloned().unwrap_or_default()
 }
 
 #[test]

@@ -48,7 +48,7 @@ async fn main() {
                 Event::TextDelta(_) => {
                     first.get_or_insert_with(|| begun.elapsed());
                 }
-                Event::MessageCompleted(done) => usage = done.usage.unwrap_or_default(),
+                Event::MessageCompleted(done) => usage = done.usage.clone().unwrap_or_default(),
                 _ => {}
             }
         }

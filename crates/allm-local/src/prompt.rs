@@ -118,7 +118,7 @@ impl Writer<'_> {
     }
 
     fn arguments(&self, call: &ToolCall) -> Value {
-        let arguments = call.arguments.clone().unwrap_or_default();
+        let arguments = call.arguments.as_deref().cloned().unwrap_or_default();
         self.apart(&Value::Object(arguments))
     }
 

@@ -131,7 +131,7 @@ pub async fn ask(adapter: &dyn Adapter, record: &Record, cut: Cut) -> Vec<Event>
     while let Some(mut event) = poll_fn(|cx| stream.as_mut().poll_next(cx)).await {
         if let Event::MessageCompleted(completed) = &mut event {
             // Told as a time of the day, it is counted from now.
-            completed.rate_limit = None;
+            Arc::make_mut(completed).rate_limit = None;
         }
         events.push(event);
     }

@@ -166,7 +166,7 @@ pub fn calls_text(calls: &[ToolCall]) -> String {
 
 fn arguments(call: &ToolCall) -> Value {
     if let Some(arguments) = &call.arguments {
-        return Value::Object(arguments.clone());
+        return Value::Object((**arguments).clone());
     }
     match serde_json::from_str(&call.raw_arguments) {
         Ok(Value::Object(arguments)) => arguments.into(),

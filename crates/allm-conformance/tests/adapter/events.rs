@@ -1,35 +1,15 @@
 //! For each rule about events, events that break it alone.
 
+use std::sync::Arc;
+
 use allm_conformance::adapter::{KEY, Scenario};
 use allm_core::{
-    AdapterReason, Cost, Event, FinishReason, Map, Message, MessageCompleted, MessageStarted, Part,
+    AdapterReason, Cost, Event, FinishReason, Message, MessageCompleted, MessageStarted, Part,
     RawChunk, RawJson, TextCompleted, ToolProgress, Usage,
 };
 use serde_json::json;
 
 use super::broken::{Change, with};
-
-/// The change of one kind of event, in every scenario.
-macro_rules! changed {
-    ($variant:ident, |$event:ident| $change:expr) => {
-        (|_, event| match event {
-            Some(Event::$variant(mut $event)) => {
-                $change;
-                vec![Event::$variant($event)]
-            }
-            event => event.into_iter().collect(),
-        }) as Change
-    };
-    ($scenario:ident, $variant:ident, |$event:ident| $change:expr) => {
-        (|scenario, event| match event {
-            Some(Event::$variant(mut $event)) if scenario == Scenario::$scenario => {
-                $change;
-                vec![Event::$variant($event)]
-            }
-            event => event.into_iter().collect(),
-        }) as Change
-    };
-}
 
 fn raw(usage: Option<Usage>) -> Event {
     Event::RawChunk(Box::new(RawChunk {
@@ -139,7 +119,7 @@ async fn an_id_that_is_not_ours() {
 
 #[tokio::test(start_paused = true)]
 async fn c83_an_event_that_does_not_survive_json() {
-    let change = changed!(Text, MessageCompleted, |event| {
+    let change = completed!(Text, MessageCompleted, |event| {
         let usage = event.usage.get_or_insert_default();
         usage.cost = Some(Cost {
             input: None,
@@ -192,9 +172,10 @@ async fn c72_blocks_with_one_id() {
 async fn c70_a_completion_that_leans_on_its_deltas() {
     let change: Change = |scenario, event| match event {
         Some(Event::TextCompleted(_)) if scenario == Scenario::Text => Vec::new(),
-        Some(Event::MessageCompleted(mut done)) if scenario == Scenario::Text => {
+        Some(Event::MessageCompleted(done)) if scenario == Scenario::Text => {
+            let mut done = Arc::unwrap_or_clone(done);
             done.message.content.clear();
-            vec![Event::MessageCompleted(done)]
+            vec![Event::MessageCompleted(done.into())]
         }
         event => one(event),
     };
@@ -235,9 +216,10 @@ async fn l280_calls_that_are_counted_from_elsewhere() {
             call.index += 1;
             vec![Event::ToolCallDelta(call)]
         }
-        Some(Event::ToolCallCompleted(mut call)) => {
+        Some(Event::ToolCallCompleted(call)) => {
+            let mut call = Arc::unwrap_or_clone(call);
             call.index += 1;
-            vec![Event::ToolCallCompleted(call)]
+            vec![Event::ToolCallCompleted(call.into())]
         }
         event => one(event),
     };
@@ -265,19 +247,19 @@ async fn l218_a_piece_of_arguments_that_is_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn c13_malformed_arguments_that_become_none() {
-    let change = changed!(MalformedCall, ToolCallCompleted, |event| {
-        event.arguments = Some(Map::new());
+    let change = completed!(MalformedCall, ToolCallCompleted, |event| {
+        event.arguments = Some(Arc::default());
     });
     assert_eq!(with(change).await, ["call_arguments"]);
-    let change = changed!(MalformedCall, MessageCompleted, |event| {
-        event.message.tool_calls[0].arguments = Some(Map::new());
+    let change = completed!(MalformedCall, MessageCompleted, |event| {
+        event.message.tool_calls[0].arguments = Some(Arc::default());
     });
     assert_eq!(with(change).await, ["call_arguments"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_completion_without_its_calls() {
-    let change = changed!(OneCall, MessageCompleted, |event| {
+    let change = completed!(OneCall, MessageCompleted, |event| {
         event.message.tool_calls.clear();
     });
     assert_eq!(with(change).await, ["calls_in_completion"]);
@@ -294,16 +276,18 @@ async fn c15_calls_with_one_id() {
             call.id = "same".into();
             vec![Event::ToolCallDelta(call)]
         }
-        Some(Event::ToolCallCompleted(mut call)) => {
+        Some(Event::ToolCallCompleted(call)) => {
+            let mut call = Arc::unwrap_or_clone(call);
             call.id = "same".into();
-            vec![Event::ToolCallCompleted(call)]
+            vec![Event::ToolCallCompleted(call.into())]
         }
-        Some(Event::MessageCompleted(mut done)) => {
+        Some(Event::MessageCompleted(done)) => {
+            let mut done = Arc::unwrap_or_clone(done);
             for call in &mut done.message.tool_calls {
                 call.id = "same".into();
                 call.wire_id = Some("same".to_owned());
             }
-            vec![Event::MessageCompleted(done)]
+            vec![Event::MessageCompleted(done.into())]
         }
         event => one(event),
     };
@@ -312,7 +296,7 @@ async fn c15_calls_with_one_id() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_without_the_id_of_its_wire() {
-    let change = changed!(OneCall, MessageCompleted, |event| {
+    let change = completed!(OneCall, MessageCompleted, |event| {
         event.message.tool_calls[0].wire_id = None;
     });
     assert_eq!(with(change).await, ["wire_ids"]);
@@ -320,7 +304,7 @@ async fn a_call_without_the_id_of_its_wire() {
 
 #[tokio::test(start_paused = true)]
 async fn c16_a_call_beyond_the_content() {
-    let change = changed!(OneCall, MessageCompleted, |event| {
+    let change = completed!(OneCall, MessageCompleted, |event| {
         event.message.tool_calls[0].at = Some(9);
     });
     assert_eq!(with(change).await, ["call_places"]);
@@ -328,9 +312,9 @@ async fn c16_a_call_beyond_the_content() {
 
 #[tokio::test(start_paused = true)]
 async fn c12_c76_a_cut_call_with_arguments() {
-    let change = changed!(LengthInCall, MessageCompleted, |event| {
+    let change = completed!(LengthInCall, MessageCompleted, |event| {
         let call = &mut event.message.tool_calls[0];
-        call.arguments = Some(Map::new());
+        call.arguments = Some(Arc::default());
     });
     assert_eq!(with(change).await, ["cut_call"]);
 }
@@ -338,27 +322,30 @@ async fn c12_c76_a_cut_call_with_arguments() {
 #[tokio::test(start_paused = true)]
 async fn another_answer() {
     let change: Change = |scenario, event| match event {
-        Some(Event::MessageCompleted(mut done)) if scenario == Scenario::Empty => {
+        Some(Event::MessageCompleted(done)) if scenario == Scenario::Empty => {
+            let mut done = Arc::unwrap_or_clone(done);
             done.message = Message {
                 origin: done.message.origin,
                 ..Message::assistant("not empty")
             };
-            vec![Event::MessageCompleted(done)]
+            vec![Event::MessageCompleted(done.into())]
         }
         event => one(event),
     };
     assert_eq!(with(change).await, ["content"]);
     let change: Change = |scenario, event| match event {
-        Some(Event::ToolCallCompleted(mut call)) if scenario == Scenario::OneCall => {
+        Some(Event::ToolCallCompleted(call)) if scenario == Scenario::OneCall => {
+            let mut call = Arc::unwrap_or_clone(call);
             call.raw_arguments = r#"{"city": "Paris"}"#.to_owned();
-            call.arguments = json!({"city": "Paris"}).as_object().cloned();
-            vec![Event::ToolCallCompleted(call)]
+            call.arguments = json!({"city": "Paris"}).as_object().cloned().map(Arc::new);
+            vec![Event::ToolCallCompleted(call.into())]
         }
-        Some(Event::MessageCompleted(mut done)) if scenario == Scenario::OneCall => {
+        Some(Event::MessageCompleted(done)) if scenario == Scenario::OneCall => {
+            let mut done = Arc::unwrap_or_clone(done);
             let call = &mut done.message.tool_calls[0];
             call.raw_arguments = r#"{"city": "Paris"}"#.to_owned();
-            call.arguments = json!({"city": "Paris"}).as_object().cloned();
-            vec![Event::MessageCompleted(done)]
+            call.arguments = json!({"city": "Paris"}).as_object().cloned().map(Arc::new);
+            vec![Event::MessageCompleted(done.into())]
         }
         event => one(event),
     };
@@ -367,7 +354,7 @@ async fn another_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn c55_another_finish_reason() {
-    let change = changed!(Length, MessageCompleted, |event| {
+    let change = completed!(Length, MessageCompleted, |event| {
         event.finish_reason = Some(FinishReason::Stop);
     });
     assert_eq!(with(change).await, ["finish_reason"]);
@@ -375,7 +362,7 @@ async fn c55_another_finish_reason() {
 
 #[tokio::test(start_paused = true)]
 async fn c57_a_refusal_that_is_lost() {
-    let change = changed!(Refusal, MessageCompleted, |event| {
+    let change = completed!(Refusal, MessageCompleted, |event| {
         let content = &mut event.message.content;
         content.retain(|part| !matches!(part, Part::Refusal(_)));
     });
@@ -384,15 +371,15 @@ async fn c57_a_refusal_that_is_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn c60_c61_c82_usage_that_is_wrong() {
-    let change = changed!(Usage, MessageCompleted, |event| event.usage = None);
+    let change = completed!(Usage, MessageCompleted, |event| event.usage = None);
     assert_eq!(with(change).await, ["usage"]);
-    let change = changed!(Usage, MessageCompleted, |event| {
+    let change = completed!(Usage, MessageCompleted, |event| {
         event.usage.as_mut().unwrap().cached_input_tokens = Some(6);
     });
     assert_eq!(with(change).await, ["usage"]);
     let change = changed!(RawChunk, |event| event.usage = Some(Usage::io(1, 1)));
     assert_eq!(with(change).await, ["usage_once"]);
-    let change = changed!(Text, MessageCompleted, |event| {
+    let change = completed!(Text, MessageCompleted, |event| {
         event.usage.as_mut().unwrap().reasoning_tokens = Some(5);
     });
     assert_eq!(with(change).await, ["usage_consistent"]);
@@ -405,9 +392,10 @@ async fn a_message_of_nobody() {
             start.message.origin = None;
             vec![Event::MessageStarted(start)]
         }
-        Some(Event::MessageCompleted(mut done)) => {
+        Some(Event::MessageCompleted(done)) => {
+            let mut done = Arc::unwrap_or_clone(done);
             done.message.origin = None;
-            vec![Event::MessageCompleted(done)]
+            vec![Event::MessageCompleted(done.into())]
         }
         event => one(event),
     };
@@ -460,7 +448,7 @@ async fn c75_a_cut_answer_that_looks_whole() {
     let change: Change = |scenario, event| match event {
         Some(Event::Error(_)) if scenario == Scenario::Cut => {
             let message = Message::assistant("Hel");
-            vec![Event::MessageCompleted(Box::new(MessageCompleted {
+            vec![Event::MessageCompleted(Arc::new(MessageCompleted {
                 finish_reason: Some(FinishReason::Stop),
                 ..MessageCompleted::new(message)
             }))]

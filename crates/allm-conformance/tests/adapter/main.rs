@@ -10,6 +10,8 @@
 )]
 
 mod broken;
+#[macro_use]
+mod changed;
 mod events;
 mod life;
 mod scripts;

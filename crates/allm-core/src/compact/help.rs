@@ -32,7 +32,7 @@ const UNKNOWN_SHOWN: usize = 20;
 /// ```
 #[must_use]
 pub fn tool_help_answer(tools: &[Tool], call: &ToolCall) -> String {
-    let Some(names) = call.arguments.as_ref().and_then(names_asked) else {
+    let Some(names) = call.arguments.as_deref().and_then(names_asked) else {
         let compact = compact_names(tools);
         return format!(
             "Usage: {TOOL_HELP} takes {{\"names\": [\"name of a tool\"]}}. Compact tools: {compact}"

@@ -38,9 +38,9 @@ pub enum Event {
     /// A piece of a call's argument text.
     ToolCallDelta(ToolCallDelta),
     /// A whole call.
-    ToolCallCompleted(Box<ToolCallCompleted>),
+    ToolCallCompleted(Arc<ToolCallCompleted>),
     /// The provider's answer is whole.
-    MessageCompleted(Box<MessageCompleted>),
+    MessageCompleted(Arc<MessageCompleted>),
     /// What came over the wire; only when asked for.
     RawChunk(Box<RawChunk>),
     /// Something failed.
@@ -73,8 +73,8 @@ tagged!(Event {
     "text_completed" => TextCompleted(TextCompleted),
     "tool_call_started" => ToolCallStarted(ToolCallStarted),
     "tool_call_delta" => ToolCallDelta(ToolCallDelta),
-    "tool_call_completed" => ToolCallCompleted(Box<ToolCallCompleted>),
-    "message_completed" => MessageCompleted(Box<MessageCompleted>),
+    "tool_call_completed" => ToolCallCompleted(Arc<ToolCallCompleted>),
+    "message_completed" => MessageCompleted(Arc<MessageCompleted>),
     "raw_chunk" => RawChunk(Box<RawChunk>),
     "error" => Error(Box<ErrorEvent>),
     "tool_execution_started" => ToolExecutionStarted(Box<ToolExecutionStarted>),
@@ -230,7 +230,7 @@ pub struct ToolCallCompleted {
     /// The arguments; `null` if the text is malformed.
     #[serde(deserialize_with = "Option::deserialize")]
     #[serde(serialize_with = "crate::json::sorted")]
-    pub arguments: Option<Map>,
+    pub arguments: Option<Arc<Map>>,
     /// The provider's text exactly.
     pub raw_arguments: String,
     /// What a repair kept.
@@ -334,7 +334,7 @@ pub struct ToolExecutionStarted {
     pub name: String,
     /// What the handler is given.
     #[serde(serialize_with = "crate::json::sorted")]
-    pub arguments: Map,
+    pub arguments: Arc<Map>,
 }
 
 /// A handler ended.

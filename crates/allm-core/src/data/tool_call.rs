@@ -1,5 +1,7 @@
 //! A model's wish to have a tool run.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Map as JsonMap;
@@ -24,7 +26,7 @@ pub struct ToolCall {
     /// The arguments; `None` when the text is malformed, never a stand-in `{}`.
     #[serde(deserialize_with = "Option::deserialize")]
     #[serde(serialize_with = "crate::json::sorted")]
-    pub arguments: Option<Map>,
+    pub arguments: Option<Arc<Map>>,
     /// The provider's text exactly; `{}` for a call without arguments.
     pub raw_arguments: String,
     /// Whether the answer ended before the call did.
@@ -62,15 +64,23 @@ impl ToolCall {
         limits: ArgumentLimits,
     ) -> Self {
         let mut raw_arguments = raw_arguments.into();
-        let arguments = arguments::parse(&raw_arguments, limits).ok();
+        let arguments = arguments::parse(&raw_arguments, limits).ok().map(Arc::new);
         if arguments.is_some() && arguments::means_none(&raw_arguments) {
             "{}".clone_into(&mut raw_arguments);
         }
         Self {
-            id: id.into(),
-            wire_id: None,
-            name: name.into(),
             arguments,
+            ..Self::unread(id.into(), name.into(), raw_arguments)
+        }
+    }
+
+    /// A call whose argument text nobody has read.
+    pub(crate) fn unread(id: ToolCallId, name: String, raw_arguments: String) -> Self {
+        Self {
+            id,
+            wire_id: None,
+            name,
+            arguments: None,
             raw_arguments,
             incomplete: false,
             at: None,
@@ -86,15 +96,8 @@ impl ToolCall {
         raw_arguments: impl Into<String>,
     ) -> Self {
         Self {
-            id: id.into(),
-            wire_id: None,
-            name: name.into(),
-            arguments: None,
-            raw_arguments: raw_arguments.into(),
             incomplete: true,
-            at: None,
-            opaque: None,
-            metadata: Map::new(),
+            ..Self::unread(id.into(), name.into(), raw_arguments.into())
         }
     }
 

@@ -1,6 +1,7 @@
 //! The calls of an answer, told apart by their index.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::data::{ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallId, ToolCallStarted};
 
@@ -10,8 +11,11 @@ struct Call {
     id: ToolCallId,
     name: String,
     raw: String,
-    whole: Option<ToolCall>,
+    whole: Option<Arc<ToolCallCompleted>>,
 }
+
+/// Most arguments find room in it.
+const FIRST_ROOM: usize = 64;
 
 /// The calls in the order in which they were first seen.
 #[derive(Clone, Debug, Default)]
@@ -33,24 +37,16 @@ impl Calls {
             self.at(event.index, &event.id, "")
         };
         if let Some(call) = call {
+            if call.raw.capacity() == 0 {
+                call.raw.reserve(FIRST_ROOM);
+            }
             call.raw.push_str(&event.arguments_delta);
         }
     }
 
-    pub(super) fn complete(&mut self, event: &ToolCallCompleted) {
-        let whole = ToolCall {
-            id: event.id.clone(),
-            wire_id: None,
-            name: event.name.clone(),
-            arguments: event.arguments.clone(),
-            raw_arguments: event.raw_arguments.clone(),
-            incomplete: false,
-            at: None,
-            opaque: None,
-            metadata: event.metadata.clone(),
-        };
+    pub(super) fn complete(&mut self, event: &Arc<ToolCallCompleted>) {
         if let Some(call) = self.at(event.index, &event.id, &event.name) {
-            call.whole = Some(whole);
+            call.whole = Some(Arc::clone(event));
         }
     }
 
@@ -76,7 +72,14 @@ impl Calls {
     /// The calls; one that was not completed is malformed and keeps its text.
     pub(super) fn to_calls(&self) -> Vec<ToolCall> {
         let call = |call: &Call| match &call.whole {
-            Some(whole) => whole.clone(),
+            Some(whole) => {
+                let (id, name) = (whole.id.clone(), whole.name.clone());
+                ToolCall {
+                    arguments: whole.arguments.clone(),
+                    metadata: whole.metadata.clone(),
+                    ..ToolCall::unread(id, name, whole.raw_arguments.clone())
+                }
+            }
             None => ToolCall::cut_off(call.id.clone(), &*call.name, &*call.raw),
         };
         self.calls.iter().map(call).collect()

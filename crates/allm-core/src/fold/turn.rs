@@ -1,6 +1,7 @@
 //! What belongs to one turn.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::blocks::{BlockKind, Blocks};
 use super::calls::Calls;
@@ -18,7 +19,7 @@ pub(super) struct TurnFold {
     blocks: Blocks,
     text: Option<String>,
     calls: Calls,
-    completed: Option<Box<MessageCompleted>>,
+    completed: Option<Arc<MessageCompleted>>,
     finish: Option<FinishReason>,
     usage: Option<Usage>,
     metadata: Map,
@@ -94,15 +95,20 @@ impl TurnFold {
         }
     }
 
-    fn complete(&mut self, event: &MessageCompleted) {
+    fn complete(&mut self, event: &Arc<MessageCompleted>) {
         self.finish = event.finish_reason.or(self.finish);
-        if let Some(usage) = &event.usage {
-            self.usage = Some(usage.clone());
+        // What was told last counts.
+        if event.usage.is_some() {
+            self.usage = None;
+        } else if self.usage.is_none()
+            && let Some(earlier) = &self.completed
+        {
+            self.usage.clone_from(&earlier.usage);
         }
         for (key, value) in &event.metadata {
             self.metadata.insert(key.clone(), value.clone());
         }
-        self.completed = Some(Box::new(event.clone()));
+        self.completed = Some(Arc::clone(event));
     }
 
     pub(super) fn is_terminated(&self) -> bool {
@@ -129,44 +135,44 @@ impl TurnFold {
         self.halts.first_key_value().map(|(_, metadata)| metadata)
     }
 
-    pub(super) fn response(&self) -> Response {
-        let message = self.message();
+    /// The answer as far as it has come. What nobody else holds is not copied.
+    pub(super) fn into_response(mut self) -> Response {
+        let ended = self.completed.is_some();
+        let mut completed = self.completed.take().map(Arc::unwrap_or_clone);
+        let usage = completed.as_mut().and_then(|end| end.usage.take());
+        let usage = self.usage.take().or(usage).unwrap_or_default();
+        let started = self.started.take();
+        let (message, completed) = self.message(completed, started.as_deref());
         let finish = match &self.error {
             Some(_) => Some(FinishReason::Error),
-            None if self.completed.is_some() => {
-                FinishReason::settled(self.finish, HasCalls::of(&message.tool_calls))
-            }
+            None if ended => FinishReason::settled(self.finish, HasCalls::of(&message.tool_calls)),
             None => self.finish,
         };
         let mut response = Response {
             finish_reason: finish,
-            error: self.error.clone(),
-            usage: self.usage.clone().unwrap_or_default(),
-            metadata: self.metadata.clone(),
+            error: self.error,
+            usage,
+            metadata: self.metadata,
             provider: message
                 .origin
                 .as_ref()
                 .map(|origin| origin.provider.clone()),
             ..Response::new(message)
         };
-        if let Some(started) = &self.started {
-            response.request_id = Some(started.request_id.clone());
-            response.id.clone_from(&started.response_id);
-            response.model.clone_from(&started.model);
+        if let Some(started) = started {
+            response.request_id = Some(started.request_id);
+            response.id = started.response_id;
+            response.model = started.model;
         }
-        if let Some(completed) = &self.completed {
-            response.id = completed.response_id.clone().or(response.id);
-            response.model = completed.model.clone().or(response.model);
-            response
-                .raw_finish_reason
-                .clone_from(&completed.raw_finish_reason);
-            response
-                .provider_request_id
-                .clone_from(&completed.provider_request_id);
-            response.warnings.clone_from(&completed.warnings);
+        if let Some(completed) = completed {
+            response.id = completed.response_id.or(response.id);
+            response.model = completed.model.or(response.model);
+            response.raw_finish_reason = completed.raw_finish_reason;
+            response.provider_request_id = completed.provider_request_id;
+            response.warnings = completed.warnings;
             response.rate_limit = completed.rate_limit;
-            response.extra.clone_from(&completed.extra);
-            response.raw.clone_from(&completed.raw);
+            response.extra = completed.extra;
+            response.raw = completed.raw;
         }
         if response.finish_reason == Some(FinishReason::Error) && response.error.is_none() {
             let provider = response
@@ -180,20 +186,23 @@ impl TurnFold {
         response
     }
 
-    /// The assistant message: as completed, else as far as the pieces go.
-    fn message(&self) -> Message {
+    /// The assistant message: as completed, else as far as the pieces go; and what else the completion said.
+    fn message(
+        &self,
+        completed: Option<MessageCompleted>,
+        started: Option<&MessageStarted>,
+    ) -> (Message, Option<MessageCompleted>) {
         let whole = self.text.as_deref();
-        let Some(completed) = &self.completed else {
-            return Message {
+        let origin = || started.and_then(|started| started.message.origin.clone());
+        let Some(mut completed) = completed else {
+            let message = Message {
                 tool_calls: self.calls.to_calls(),
-                origin: self
-                    .started
-                    .as_ref()
-                    .and_then(|started| started.message.origin.clone()),
+                origin: origin(),
                 ..Message::assistant(self.blocks.parts(whole))
             };
+            return (message, None);
         };
-        let mut message = completed.message.clone();
+        let mut message = std::mem::replace(&mut completed.message, Message::assistant(""));
         let has_text = message
             .content
             .iter()
@@ -205,11 +214,8 @@ impl TurnFold {
             message.tool_calls = self.calls.to_calls();
         }
         if message.origin.is_none() {
-            message.origin = self
-                .started
-                .as_ref()
-                .and_then(|started| started.message.origin.clone());
+            message.origin = origin();
         }
-        message
+        (message, Some(completed))
     }
 }

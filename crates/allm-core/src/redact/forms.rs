@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use memchr::arch::all::packedpair::Pair;
 
 use crate::keys::Secret;
 
@@ -52,8 +53,34 @@ impl Forms {
     /// Whether the key stands in a text.
     pub(super) fn is_in(&self, text: &[u8]) -> bool {
         let mut forms = self.plain.iter().chain(&self.encoded);
-        forms.any(|form| memchr::memmem::find(text, form.expose().as_bytes()).is_some())
+        forms.any(|form| find(text, form.expose().as_bytes(), 0).is_some())
     }
+}
+
+/// For texts below this, to prepare a fast search takes longer than a plain one.
+const SHORT: usize = 4096;
+
+/// Where `form` stands next in `text`, from `at` on.
+pub(super) fn find(text: &[u8], form: &[u8], at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let found = match Pair::new(form) {
+        Some(pair) if rest.len() < SHORT => find_by(pair, rest, form),
+        _ => memchr::memmem::find(rest, form),
+    };
+    Some(at + found?)
+}
+
+/// The same, by the two bytes of `form` that are rarest in texts.
+fn find_by(pair: Pair, text: &[u8], form: &[u8]) -> Option<usize> {
+    let (first, second) = (usize::from(pair.index1()), usize::from(pair.index2()));
+    let last = text.len().checked_sub(form.len())?;
+    let (rare, less_rare) = (form.get(first)?, form.get(second)?);
+    let places = memchr::memchr_iter(*rare, text.get(first..=last + first)?);
+    let mut places = places.filter(|place| text.get(place + second) == Some(less_rare));
+    places.find(|place| {
+        text.get(*place..)
+            .is_some_and(|rest| rest.starts_with(form))
+    })
 }
 
 /// All but the unreserved characters as `%XX`.
@@ -89,4 +116,35 @@ fn cores(key: &str, place: usize) -> impl Iterator<Item = String> {
     ]
     .into_iter()
     .filter_map(move |text| text.get(first..last).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a search of the standard library finds it, in short texts and in long ones.
+    #[test]
+    fn a_form_is_found_wherever_it_stands() {
+        for form in ["k", "kk", "key", "\"k-1\"", "aaaa", "e e"] {
+            for text in [
+                "",
+                "k",
+                "a key",
+                "keykey",
+                "aaaaaaa",
+                "xk-1\"k-1\"",
+                "e e e e",
+                "ke",
+            ] {
+                for rest in [0, SHORT] {
+                    let text = format!("{text}{}", "-".repeat(rest));
+                    for at in 0..=text.len().min(10) {
+                        let expected = text.get(at..).and_then(|rest| rest.find(form));
+                        let found = find(text.as_bytes(), form.as_bytes(), at);
+                        assert_eq!(found, expected.map(|found| at + found), "{form} in {text}");
+                    }
+                }
+            }
+        }
+    }
 }

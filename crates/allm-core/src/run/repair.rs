@@ -1,6 +1,7 @@
 //! Repairing what providers send: ids, indexes, names, argument text.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::data::{
     ArgumentLimits, Event, FinishReason, Map, Message, ORIGINAL_ID, ORIGINAL_NAME, ToolCall,
@@ -67,7 +68,9 @@ impl Repair {
             Event::ToolCallStarted(started) => {
                 let place = self.place(started.index, &started.id);
                 (started.index, started.id) = self.shown(place);
-                started.name = stored_name(&started.name);
+                if let Some(name) = mended_name(&started.name) {
+                    started.name = name;
+                }
             }
             Event::ToolCallDelta(delta) => {
                 let place = self.place(delta.index, &delta.id);
@@ -78,15 +81,14 @@ impl Repair {
                     *event = Event::error(nameless());
                     return;
                 }
+                let completed = Arc::make_mut(completed);
                 let place = self.place(completed.index, &completed.id);
                 let (index, id) = self.shown(place);
                 let empty = means_none(&completed.raw_arguments);
-                let call = ToolCall::parsed(
-                    id.clone(),
-                    stored_name(&completed.name),
-                    std::mem::take(&mut completed.raw_arguments),
-                    self.limits,
-                );
+                let raw = std::mem::take(&mut completed.raw_arguments);
+                let mut call = ToolCall::unread(id.clone(), String::new(), raw);
+                call.arguments = completed.arguments.take().filter(|_| !empty);
+                self.read(&mut call);
                 if let Some(repaired) = self.calls.get_mut(place) {
                     repaired.empty = empty;
                 }
@@ -96,19 +98,14 @@ impl Repair {
                     completed.id.as_str(),
                     id.as_str(),
                 );
-                remember(
-                    &mut completed.metadata,
-                    ORIGINAL_NAME,
-                    &completed.name,
-                    &call.name,
-                );
+                mend_name(&mut completed.name, &mut completed.metadata);
                 completed.index = index;
                 completed.id = id;
-                completed.name = call.name;
                 completed.arguments = call.arguments;
                 completed.raw_arguments = call.raw_arguments;
             }
             Event::MessageCompleted(completed) => {
+                let completed = Arc::make_mut(completed);
                 let cut = completed.finish_reason.is_some_and(FinishReason::is_cut);
                 // On a copy: an answer that is refused must not leave its ids taken.
                 let mut repaired = self.clone();
@@ -160,9 +157,7 @@ impl Repair {
             id.as_str(),
         );
         call.id = id;
-        let name = stored_name(&call.name);
-        remember(&mut call.metadata, ORIGINAL_NAME, &call.name, &name);
-        call.name = name;
+        mend_name(&mut call.name, &mut call.metadata);
     }
 
     /// Reads the argument text of a call that an adapter left unread, and holds every call to the limits.
@@ -227,11 +222,22 @@ fn remember(metadata: &mut Map, key: &str, original: &str, now: &str) {
     }
 }
 
-/// The name by the name rule: 1 to 64 of `A-Z a-z 0-9 _ -`.
-fn stored_name(name: &str) -> String {
+/// Makes a name fit the name rule, and keeps what the model wrote.
+fn mend_name(name: &mut String, metadata: &mut Map) {
+    if let Some(mended) = mended_name(name) {
+        remember(metadata, ORIGINAL_NAME, name, &mended);
+        *name = mended;
+    }
+}
+
+/// The name by the name rule, 1 to 64 of `A-Z a-z 0-9 _ -`, if it is not by it already.
+fn mended_name(name: &str) -> Option<String> {
     let keep = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.len() <= 64 && name.chars().all(keep) {
+        return None;
+    }
     let characters = name.chars().take(64);
-    characters.map(|c| if keep(c) { c } else { '_' }).collect()
+    Some(characters.map(|c| if keep(c) { c } else { '_' }).collect())
 }
 
 fn nameless() -> Failure {

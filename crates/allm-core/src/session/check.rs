@@ -223,7 +223,7 @@ fn check_approved(
     path: Path,
     wrong: &mut impl FnMut(Path, &str),
 ) {
-    let arguments = approved.edited.as_ref().or(call.arguments.as_ref());
+    let arguments = approved.edited.as_ref().or(call.arguments.as_deref());
     let hash = arguments.map_or_else(|| arguments_hash(&Map::new()), arguments_hash);
     if approved.arguments_hash != hash {
         let path = path.field("approval").field("arguments_hash");

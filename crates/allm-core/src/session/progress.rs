@@ -390,7 +390,7 @@ fn take_call_plan(call: &mut TurnCall, key: super::key::CallKey, plan: &PlanOfCa
             call.state = CallState::Waiting(Wait::Result(manual(plan.expires_at)));
         }
         CallPlan::Approve(plan) => {
-            let arguments = call.call.arguments.clone().unwrap_or_default();
+            let arguments = call.call.arguments.as_deref().cloned().unwrap_or_default();
             call.edited = None;
             call.decided = None;
             call.approval_id = Some(plan.approval_id);

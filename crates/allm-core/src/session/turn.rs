@@ -108,9 +108,9 @@ impl TurnCall {
 
     /// What it is run with: the person's arguments, or the model's.
     #[must_use]
-    pub fn arguments(&self) -> Map {
+    pub fn arguments(&self) -> Arc<Map> {
         match &self.edited {
-            Some(edited) => edited.clone(),
+            Some(edited) => Arc::new(edited.clone()),
             None => self.call.arguments.clone().unwrap_or_default(),
         }
     }

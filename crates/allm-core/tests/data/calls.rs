@@ -1,5 +1,7 @@
 //! Calls and their argument text (core.md, C12 to C14; loop.md, L53, L57 to L60).
 
+use std::sync::Arc;
+
 use allm_core::run::{Input, Repair, Run, RunSetup};
 use allm_core::{
     ArgumentLimits, Event, Failure, FinishReason, JsonReason, MalformedArguments, Map, Message,
@@ -29,7 +31,7 @@ fn sized(bytes: usize) -> String {
 fn c12_l53_nothing_blank_and_null_mean_no_arguments() {
     for text in ["", "   ", " \n\t\r", "null", " null\n", "{}"] {
         let call = call(text);
-        assert_eq!(call.arguments, Some(Map::new()), "{text:?}");
+        assert_eq!(call.arguments, Some(Arc::default()), "{text:?}");
         assert_eq!(call.raw_arguments, "{}", "{text:?}");
         assert_eq!(call.fault(), None, "{text:?}");
     }
@@ -40,7 +42,7 @@ fn c12_an_empty_object_with_spaces_keeps_its_text() {
     let call = call("{ }");
     assert_eq!(
         (call.arguments, call.raw_arguments.as_str()),
-        (Some(Map::new()), "{ }")
+        (Some(Arc::default()), "{ }")
     );
 }
 
@@ -50,8 +52,8 @@ fn recorded(calls: Vec<ToolCall>, reason: FinishReason) -> Vec<ToolCall> {
         finish_reason: Some(reason),
         ..MessageCompleted::new(Message::assistant("").with_tool_calls(calls))
     };
-    match Repair::new(0).event(Event::MessageCompleted(Box::new(whole))) {
-        Event::MessageCompleted(whole) => whole.message.tool_calls,
+    match Repair::new(0).event(Event::MessageCompleted(Arc::new(whole))) {
+        Event::MessageCompleted(whole) => whole.message.tool_calls.clone(),
         event => panic!("another event: {event:?}"),
     }
 }
@@ -108,7 +110,7 @@ fn c12_an_empty_call_of_a_whole_answer_has_no_arguments() {
 }
 
 fn completed(text: &str) -> Event {
-    Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+    Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
         index: 0,
         id: "c1".into(),
         name: "look".to_owned(),
@@ -129,8 +131,8 @@ fn c12_an_event_with_empty_text_is_remembered_until_the_answer_was_cut() {
             panic!("another event");
         };
         assert_eq!(
-            (call.arguments, call.raw_arguments.as_str()),
-            (Some(Map::new()), "{}")
+            (call.arguments.clone(), call.raw_arguments.as_str()),
+            (Some(Arc::default()), "{}")
         );
         let message =
             Message::assistant("").with_tool_calls(vec![ToolCall::new("c1", "look", text)]);
@@ -138,7 +140,7 @@ fn c12_an_event_with_empty_text_is_remembered_until_the_answer_was_cut() {
             finish_reason: Some(FinishReason::Length),
             ..MessageCompleted::new(message)
         };
-        let Event::MessageCompleted(whole) = repair.event(Event::MessageCompleted(Box::new(whole)))
+        let Event::MessageCompleted(whole) = repair.event(Event::MessageCompleted(Arc::new(whole)))
         else {
             panic!("another event");
         };
@@ -201,7 +203,9 @@ fn c13_a_call_that_was_cut_off_is_incomplete() {
 fn c13_of_a_key_that_stands_twice_the_last_one_counts() {
     let call = call("{\"a\":1,\"a\":2}");
     assert_eq!(
-        call.arguments.map(serde_json::Value::Object),
+        call.arguments
+            .map(Arc::unwrap_or_clone)
+            .map(serde_json::Value::Object),
         Some(json!({"a": 2}))
     );
 }

@@ -112,7 +112,7 @@ proptest! {
         message in a_message(),
         finish in a_finish(),
     ) {
-        let end = Event::MessageCompleted(Box::new(allm_core::MessageCompleted {
+        let end = Event::MessageCompleted(Arc::new(allm_core::MessageCompleted {
             finish_reason: finish,
             usage: Some(Usage::io(1, 1)),
             ..allm_core::MessageCompleted::new(message.clone())

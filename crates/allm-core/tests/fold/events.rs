@@ -36,7 +36,7 @@ fn one_of_each() -> Vec<Event> {
         call_started(u32::MAX, "a", "x"),
         call_delta(0, "a", "{"),
         call_completed(0, &call),
-        Event::MessageCompleted(Box::new(MessageCompleted {
+        Event::MessageCompleted(Arc::new(MessageCompleted {
             finish_reason: Some(FinishReason::Stop),
             raw_finish_reason: Some("end".into()),
             usage: Some(Usage::io(1, u64::MAX)),
@@ -55,7 +55,7 @@ fn one_of_each() -> Vec<Event> {
             index: 0,
             id: "a".into(),
             name: "x".into(),
-            arguments: object(json!({"k": 1.5})),
+            arguments: object(json!({"k": 1.5})).into(),
         })),
         executed(ExecutionResult::Error(CallFailure::new(
             FailureReason::Timeout,
@@ -249,7 +249,7 @@ fn c51_a_streamed_answer_has_its_ids_its_model_and_the_providers_own_word() {
         response_id: Some("early".into()),
         model: Some("asked-for".to_owned()),
     }));
-    let end = Event::MessageCompleted(Box::new(MessageCompleted {
+    let end = Event::MessageCompleted(Arc::new(MessageCompleted {
         finish_reason: Some(FinishReason::Stop),
         raw_finish_reason: Some("end_turn".to_owned()),
         response_id: Some("late".into()),

@@ -66,7 +66,7 @@ pub(crate) fn call_delta(index: u32, id: &str, piece: &str) -> Event {
 }
 
 pub(crate) fn call_completed(index: u32, call: &ToolCall) -> Event {
-    Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+    Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
         index,
         id: call.id.clone(),
         name: call.name.clone(),
@@ -77,7 +77,7 @@ pub(crate) fn call_completed(index: u32, call: &ToolCall) -> Event {
 }
 
 pub(crate) fn completed(message: Message, finish: Option<FinishReason>) -> Event {
-    Event::MessageCompleted(Box::new(MessageCompleted {
+    Event::MessageCompleted(Arc::new(MessageCompleted {
         finish_reason: finish,
         ..MessageCompleted::new(message)
     }))

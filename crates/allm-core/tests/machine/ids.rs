@@ -1,5 +1,7 @@
 //! Ids, indexes and names as providers send them: L276–L280, C15.
 
+use std::sync::Arc;
+
 use allm_core::run::Repair;
 use allm_core::{
     ArgumentLimits, Event, FinishReason, Fold, MalformedArguments, Message, MessageCompleted,
@@ -134,7 +136,7 @@ fn a_delta_before_the_start_keeps_its_call() {
         id: "late".into(),
         name: "a b".into(),
     }));
-    let completed = repair.event(Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+    let completed = repair.event(Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
         index: 4,
         id: "late".into(),
         name: "a b".into(),
@@ -220,7 +222,7 @@ fn l59_text_over_the_limit_of_the_driver_stays_unread() {
         let message = Message::assistant("").with_tool_calls(vec![call]);
         let mut fold = Fold::new();
         fold.push(
-            &repair.event(Event::MessageCompleted(Box::new(MessageCompleted::new(
+            &repair.event(Event::MessageCompleted(Arc::new(MessageCompleted::new(
                 message,
             )))),
         );

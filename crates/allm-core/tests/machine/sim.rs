@@ -296,7 +296,7 @@ pub(crate) fn pieces(reply: &Reply) -> Vec<Event> {
             id: call.id.as_str().into(),
             arguments_delta: call.raw.as_str().into(),
         }));
-        events.push(Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+        events.push(Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
             index,
             id: call.id.as_str().into(),
             name: call.name.clone(),
@@ -317,7 +317,7 @@ pub(crate) fn completed(reply: &Reply) -> Event {
     };
     let calls = reply.calls.iter();
     let calls = calls.map(|call| ToolCall::new(call.id.as_str(), &*call.name, &*call.raw));
-    Event::MessageCompleted(Box::new(MessageCompleted {
+    Event::MessageCompleted(Arc::new(MessageCompleted {
         finish_reason: reply.finish,
         raw_finish_reason: reply.raw_finish.clone(),
         usage: Some(reply.usage.clone()).filter(|usage| !usage.is_empty()),

@@ -206,7 +206,7 @@ impl Sim {
         let name = call.call.original_name().to_owned();
         let attempts = call.attempts;
         let outcome = outcome_of(&name, call.answer());
-        self.ran.push((name.clone(), call.arguments()));
+        self.ran.push((name.clone(), (*call.arguments()).clone()));
         self.outcome(key, attempts, outcome);
     }
 

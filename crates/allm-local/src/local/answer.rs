@@ -1,6 +1,7 @@
 //! An answer as it grows, and the events that tell of it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use allm_core::{
     Event, FinishReason, Message, MessageCompleted, MessageStarted, ModelCall, Origin, Part,
@@ -91,7 +92,7 @@ impl Answer {
         };
         let call = sent(ToolCall::new(id, name, arguments));
         self.events
-            .push_back(Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+            .push_back(Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
                 index,
                 id: call.id.clone(),
                 name: call.name.clone(),
@@ -128,7 +129,7 @@ impl Answer {
             ..Message::assistant(content)
         };
         self.events
-            .push_back(Event::MessageCompleted(Box::new(MessageCompleted {
+            .push_back(Event::MessageCompleted(Arc::new(MessageCompleted {
                 finish_reason: FinishReason::settled(
                     Some(finish),
                     allm_core::HasCalls::of(&message.tool_calls),

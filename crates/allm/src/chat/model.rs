@@ -214,8 +214,9 @@ impl ModelTurn {
                     }
                 }
                 Phase::Ended => {
-                    let response = Box::new(self.fold.response());
-                    return Poll::Ready(ModelStep::Responded(response));
+                    // Whoever asks again has had the answer.
+                    let fold = std::mem::take(&mut self.fold);
+                    return Poll::Ready(ModelStep::Responded(Box::new(fold.into_response())));
                 }
             }
         }
@@ -264,6 +265,7 @@ impl ModelTurn {
             Event::Error(event) => known(&self.secrets).clean_failure(&mut event.error),
             Event::MessageCompleted(event) => {
                 let redactor = known(&self.secrets);
+                let event = Arc::make_mut(event);
                 let details = event.warnings.iter_mut().filter_map(|w| w.detail.as_mut());
                 details.for_each(|detail| redactor.clean(detail));
             }
@@ -281,7 +283,7 @@ impl ModelTurn {
             return;
         };
         let usage = match event {
-            Event::MessageCompleted(event) => event.usage.as_mut(),
+            Event::MessageCompleted(event) => Arc::make_mut(event).usage.as_mut(),
             Event::RawChunk(event) => event.usage.as_mut(),
             _ => None,
         };

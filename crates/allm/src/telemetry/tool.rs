@@ -34,7 +34,7 @@ impl ToolSpan {
             { names::ERROR_TYPE } = Empty,
         );
         let arguments = captures.filter(|_| !span.is_disabled()).map(|_| {
-            let arguments = call.arguments.clone();
+            let arguments = call.arguments.as_deref().cloned();
             arguments.map_or_else(|| call.raw_arguments.clone().into(), Value::Object)
         });
         Self(Some(Open { span, arguments }))

@@ -5,6 +5,7 @@ mod call;
 mod encoding;
 mod reports;
 mod settle;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -18,7 +19,7 @@ use allm_core::{
 };
 use futures_core::Stream;
 use tokio::runtime::Handle;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
@@ -26,11 +27,12 @@ use super::executor::exited;
 use super::settings::RunnerSettings;
 use super::toolset::{Entry, ToolSet};
 use super::wait::{First, race};
-use board::{Board, Note};
-use call::{Call, Watched};
+use board::{Board, Due, Note};
+use call::{Call, Ending};
 pub(crate) use encoding::encoded_value;
 pub(crate) use reports::LateReply;
 use reports::Reports;
+use watch::Watcher;
 
 /// What happens in a batch.
 #[derive(Debug)]
@@ -111,10 +113,13 @@ impl BatchRun {
             runtime: Handle::try_current().ok(),
             parent: Span::current(),
         });
+        // First, so that it is never behind a handler that blocks its thread.
+        let runtime = shared.runtime.as_ref();
+        let watcher = runtime.map(|runtime| runtime.spawn(Watcher::new(&shared)));
         shared.admit();
         Self {
+            watchers: watcher.iter().map(JoinHandle::abort_handle).collect(),
             shared,
-            watchers: Vec::new(),
         }
     }
 
@@ -134,7 +139,7 @@ impl BatchRun {
         let Some(runtime) = &self.shared.runtime else {
             return;
         };
-        let shared = Arc::clone(&self.shared);
+        let shared = Arc::downgrade(&self.shared);
         let watcher = runtime.spawn(async move {
             let stop = match deadline {
                 None => {
@@ -149,7 +154,9 @@ impl BatchRun {
                     }
                 }
             };
-            shared.stop(stop);
+            if let Some(shared) = shared.upgrade() {
+                shared.stop(stop);
+            }
         });
         self.watchers.push(watcher.abort_handle());
     }
@@ -210,7 +217,7 @@ impl Shared {
     }
 
     fn begin(self: &Arc<Self>, place: usize) {
-        let Some(CallToRun { index, call }) = self.calls.get(place) else {
+        let Some(to_run @ CallToRun { index, call }) = self.calls.get(place) else {
             return;
         };
         let span = self.board.open_span(place, &self.parent, call);
@@ -237,9 +244,18 @@ impl Shared {
             let error = exited("there is no runtime to run it");
             return self.board.finish(place, self.stopped_as(entry, error));
         };
-        let call = Call::new(Arc::clone(self), place, Arc::clone(call), *index, entry);
-        let task = runtime.spawn(Watched(call).run(runtime.clone()).instrument(span));
+        let cancel = self.cancel.child();
+        let call = Call::new(self, place, to_run, entry, cancel.clone());
+        let due = call.due().map(|at| Due {
+            at,
+            cancel,
+            span: span.clone(),
+        });
+        let task = runtime.spawn(Ending::by_its_end(call).run().instrument(span));
         self.board.keep(place, task.abort_handle());
+        if let Some(due) = due {
+            self.board.due(place, due);
+        }
     }
 
     fn stop(&self, stop: Stop) {

@@ -1,5 +1,7 @@
 //! Whether the arguments of a call are right.
 
+use std::sync::Arc;
+
 use allm_core::json::in_order;
 use allm_core::limits::{MAX_ARGUMENT_DEPTH, MAX_ARGUMENT_FAULTS, MAX_TOOL_ARGUMENTS};
 use allm_core::{
@@ -16,13 +18,21 @@ use super::toolset::Entry;
 /// How much is said of one fault, in bytes.
 const MAX_FAULT_TEXT: usize = 512;
 
+/// Arguments that are right.
+pub(super) struct Checked {
+    /// For everybody who looks at them.
+    pub(super) shared: Arc<Map>,
+    /// The handler's own.
+    pub(super) owned: Map,
+}
+
 /// The arguments that the handler gets; the first stage that finds a fault decides.
 pub(super) fn arguments(
     entry: &Entry,
     call: &ToolCall,
     max_bytes: usize,
     executor: &dyn ToolExecutor,
-) -> Result<Map, ToolFailure> {
+) -> Result<Checked, ToolFailure> {
     let refused = |message: String, mut faults: Vec<ArgumentFault>| {
         faults.truncate(MAX_ARGUMENT_FAULTS);
         ToolFailure::InvalidArguments(ArgumentFaults {
@@ -31,7 +41,7 @@ pub(super) fn arguments(
             help: entry.tool.compact.then(|| compact::full_help(&entry.tool)),
         })
     };
-    let arguments = parsed(call, max_bytes).map_err(|fault| {
+    let shared = parsed(call, max_bytes).map_err(|fault| {
         let message = fault.to_string();
         let root = ArgumentFault {
             path: String::new(),
@@ -39,17 +49,18 @@ pub(super) fn arguments(
         };
         refused(message, vec![root])
     })?;
-    let arguments = Value::Object(arguments);
+    let arguments = Value::Object((*shared).clone());
     let faults = schema_faults(&entry.schema, &arguments);
     if !faults.is_empty() {
         return Err(refused(unfit("its schema"), faults));
     }
-    let Value::Object(arguments) = arguments else {
+    let owned = match arguments {
+        Value::Object(owned) => owned,
         // It was made an object above.
-        return Ok(Map::new());
+        _ => Map::new(),
     };
-    match executor.check(&entry.tool, &arguments) {
-        Ok(()) => Ok(arguments),
+    match executor.check(&entry.tool, &owned) {
+        Ok(()) => Ok(Checked { shared, owned }),
         Err(faults) => Err(refused(unfit("what it takes"), faults)),
     }
 }
@@ -64,13 +75,13 @@ fn unfit(what: &str) -> String {
 }
 
 /// The arguments as they were parsed, once, when the call came; or again where a tighter limit refused them then.
-fn parsed(call: &ToolCall, max_bytes: usize) -> Result<Map, MalformedArguments> {
+fn parsed(call: &ToolCall, max_bytes: usize) -> Result<Arc<Map>, MalformedArguments> {
     let bytes = call.raw_arguments.len();
     if bytes > max_bytes {
         return Err(MalformedArguments::TooLong { bytes });
     }
     match (&call.arguments, call.fault()) {
-        (Some(arguments), None) => Ok(arguments.clone()),
+        (Some(arguments), None) => Ok(Arc::clone(arguments)),
         (None, Some(MalformedArguments::TooLong { .. })) if bytes > MAX_TOOL_ARGUMENTS => {
             let limits = ArgumentLimits {
                 max_bytes,

@@ -74,9 +74,14 @@ impl Planner {
     }
 
     /// What the handler would get.
-    pub(crate) fn arguments(&self, entry: &Entry, call: &ToolCall) -> Result<Map, ToolFailure> {
+    pub(crate) fn arguments(
+        &self,
+        entry: &Entry,
+        call: &ToolCall,
+    ) -> Result<Arc<Map>, ToolFailure> {
         let runner = &self.runner;
-        check::arguments(entry, call, runner.max_tool_arguments, &*runner.executor)
+        let max_bytes = runner.max_tool_arguments;
+        check::arguments(entry, call, max_bytes, &*runner.executor).map(|checked| checked.shared)
     }
 
     fn ask(&self, entry: &Entry, call: &ToolCall, arguments: &Map) -> ApprovalAnswer {

@@ -1,7 +1,7 @@
 //! What a batch of calls is run with.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use allm_core::limits::{MAX_TOOL_ARGUMENTS, MAX_TOOL_OUTPUT, TOOL_TIMEOUT};
@@ -85,12 +85,17 @@ impl Default for RunnerSettings {
 impl RunnerSettings {
     /// How many of so many calls may be past the gate at once.
     pub(crate) fn concurrency(&self, calls: usize) -> usize {
-        let limit = self.max_concurrency.unwrap_or_else(|| {
-            let cores = std::thread::available_parallelism();
-            calls.min(cores.map_or(1, usize::from).saturating_mul(2))
-        });
+        let limit = self
+            .max_concurrency
+            .unwrap_or_else(|| calls.min(cores().saturating_mul(2)));
         limit.max(1)
     }
+}
+
+/// How many cores there are. It is asked once: the answer is read from files.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 impl fmt::Debug for RunnerSettings {

@@ -12,10 +12,6 @@ use tracing::Span;
 pub(super) struct Owned<T>(JoinHandle<T>);
 
 impl<T> Owned<T> {
-    pub(super) fn new(task: JoinHandle<T>) -> Self {
-        Self(task)
-    }
-
     /// Runs `f` off the async threads. Dropped before it has begun, it does not begin.
     pub(super) fn blocking(f: impl FnOnce() -> T + Send + 'static) -> Self
     where

@@ -7,6 +7,7 @@ mod call;
 mod part;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use allm_core::{
     Event, FinishReason, HasCalls, Map, Message, MessageCompleted, MessageStarted, Opaque, Origin,
@@ -285,7 +286,7 @@ impl Answer {
             ..MessageCompleted::new(message)
         };
         self.events
-            .push_back(Event::MessageCompleted(Box::new(completed)));
+            .push_back(Event::MessageCompleted(Arc::new(completed)));
     }
 
     /// Ends the answer with a failure. What was begun stays with the caller.
@@ -311,7 +312,7 @@ impl Answer {
         }
         self.parts = parts;
         content.sort_by_key(|(place, _)| *place);
-        let mut calls: Vec<&CallSlot> = self.calls.iter().collect();
+        let mut calls: Vec<CallSlot> = std::mem::take(&mut self.calls);
         calls.sort_by_key(|call| call.place);
         let tool_calls = calls
             .into_iter()
@@ -319,7 +320,7 @@ impl Answer {
                 let before = content.partition_point(|(place, _)| *place < call.place);
                 let at =
                     (before < content.len()).then(|| u32::try_from(before).unwrap_or(u32::MAX));
-                call.to_call(at)
+                call.into_call(at)
             })
             .collect();
         Message {

@@ -28,6 +28,8 @@ pub(crate) struct Shape {
     places: Vec<(Box<[u8]>, Place)>,
     /// What stands behind all of them.
     end: Box<[u8]>,
+    /// The same frame with another place: the object that its delta is in.
+    around: Option<Box<Self>>,
 }
 
 /// What may stand in a place.
@@ -41,6 +43,8 @@ enum Place {
     Number,
     /// A whole number that is read.
     Index,
+    /// An object that is read.
+    Object,
 }
 
 /// How many digits of a number are taken without a closer look.
@@ -76,6 +80,14 @@ impl<T: Copy> Habit<T> {
         Some((delta, index?))
     }
 
+    /// The [object](Shape::around) of a frame that is of the known shape but for it. Whether it is one has not been looked at.
+    pub(crate) fn read_object(&mut self, seen: &Seen<'_>) -> Option<ByteString> {
+        let (shape, _) = self.known.as_ref()?;
+        let object = shape.around.as_ref()?.find(seen)?.object?;
+        self.used = true;
+        ByteString::try_from(seen.slice(object)).ok()
+    }
+
     /// A frame is read in full, so what was known may no longer hold.
     pub(crate) fn forget(&mut self) {
         if self.known.take().is_none() {
@@ -99,7 +111,8 @@ impl<T: Copy> Habit<T> {
 impl Shape {
     /// The shape of a frame, given its delta and the values that do not matter, all of them slices of it.
     pub(crate) fn of(data: &str, delta: &str, loose: &[Option<&RawValue>]) -> Option<Self> {
-        Self::cut(data, delta, None, loose)
+        let delta = (delta, Place::Delta);
+        Self::cut(data, &[delta], loose)
     }
 
     /// The same, with a number that says where the delta goes.
@@ -109,19 +122,27 @@ impl Shape {
         index: &RawValue,
         loose: &[Option<&RawValue>],
     ) -> Option<Self> {
-        Self::cut(data, delta, Some(index.get()), loose)
+        let index = index.get();
+        number(index.as_bytes()).filter(|length| *length == index.len())?;
+        Self::cut(data, &[(delta, Place::Delta), (index, Place::Index)], loose)
     }
 
-    fn cut(
+    /// Also knows frames that differ in this object, which its delta is in.
+    pub(crate) fn around(
+        mut self,
         data: &str,
-        delta: &str,
-        index: Option<&str>,
+        object: &RawValue,
         loose: &[Option<&RawValue>],
     ) -> Option<Self> {
-        let mut found = vec![(offset(data, delta)?, delta.len(), Place::Delta)];
-        if let Some(index) = index {
-            number(index.as_bytes()).filter(|length| *length == index.len())?;
-            found.push((offset(data, index)?, index.len(), Place::Index));
+        let around = Self::cut(data, &[(object.get(), Place::Object)], loose)?;
+        self.around = Some(Box::new(around));
+        Some(self)
+    }
+
+    fn cut(data: &str, read: &[(&str, Place)], loose: &[Option<&RawValue>]) -> Option<Self> {
+        let mut found = Vec::with_capacity(read.len() + loose.len());
+        for (text, place) in read {
+            found.push((offset(data, text)?, text.len(), *place));
         }
         for value in loose.iter().copied().flatten().map(RawValue::get) {
             let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
@@ -140,38 +161,17 @@ impl Shape {
             at = begin + length;
         }
         let end = data.as_bytes().get(at..)?.into();
-        Some(Self { places, end })
+        let around = None;
+        Some(Self {
+            places,
+            end,
+            around,
+        })
     }
 
     /// The delta of a frame of this shape, and its index if it has one.
     fn read(&self, seen: &Seen<'_>) -> Option<(ByteString, Option<u64>)> {
-        let mut rest = seen.data;
-        let mut delta = None;
-        let mut index = None;
-        for (before, place) in &self.places {
-            rest = rest.strip_prefix(&**before)?;
-            let length = match place {
-                Place::Number => number(rest)?,
-                Place::Index => {
-                    let length = number(rest)?;
-                    index = Some(value(rest.get(..length)?));
-                    length
-                }
-                Place::Text => match text(rest)? {
-                    Text::Plain(length) => length,
-                    Text::Escaped(_) => return None,
-                },
-                Place::Delta => {
-                    let length = text(rest)?;
-                    delta = Some((rest, length));
-                    length.len()
-                }
-            };
-            rest = rest.get(length..)?;
-        }
-        if *rest != *self.end {
-            return None;
-        }
+        let Found { delta, index, .. } = self.find(seen)?;
         let (from, length) = delta?;
         let delta = match length {
             Text::Plain(length) => ByteString::try_from(seen.slice(from.get(..length)?)).ok()?,
@@ -183,6 +183,48 @@ impl Shape {
         };
         Some((delta, index))
     }
+
+    /// What stands in the places of a frame of this shape.
+    fn find<'a>(&self, seen: &Seen<'a>) -> Option<Found<'a>> {
+        let mut rest = seen.data;
+        let mut found = Found::default();
+        for (before, place) in &self.places {
+            rest = rest.strip_prefix(&**before)?;
+            let length = match place {
+                Place::Number => number(rest)?,
+                Place::Index => {
+                    let length = number(rest)?;
+                    found.index = Some(value(rest.get(..length)?));
+                    length
+                }
+                Place::Object => {
+                    let length = object(rest)?;
+                    found.object = Some(rest.get(..length)?);
+                    length
+                }
+                Place::Text => match text(rest)? {
+                    Text::Plain(length) => length,
+                    Text::Escaped(_) => return None,
+                },
+                Place::Delta => {
+                    let length = text(rest)?;
+                    found.delta = Some((rest, length));
+                    length.len()
+                }
+            };
+            rest = rest.get(length..)?;
+        }
+        (*rest == *self.end).then_some(found)
+    }
+}
+
+/// What stands in the places that are read.
+#[derive(Default)]
+struct Found<'a> {
+    /// The text and all that follows it.
+    delta: Option<(&'a [u8], Text)>,
+    index: Option<u64>,
+    object: Option<&'a [u8]>,
 }
 
 /// How long the text before the next quote is, and whether it has to be unescaped.
@@ -250,6 +292,24 @@ fn number(bytes: &[u8]) -> Option<usize> {
     // What goes on is another kind of number.
     let goes_on = matches!(bytes.get(length), Some(b'.' | b'e' | b'E'));
     (fits && !goes_on).then_some(length)
+}
+
+/// How long what begins here is if it is an object, up to the brace that ends it.
+fn object(bytes: &[u8]) -> Option<usize> {
+    let mut depth = 1_u32;
+    let mut at = bytes.starts_with(b"{").then_some(1)?;
+    loop {
+        match bytes.get(at)? {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            b'"' => at += 1 + text(bytes.get(at + 1..)?)?.len(),
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 {
+            return Some(at);
+        }
+    }
 }
 
 /// What the digits of a [`number`] say.

@@ -151,7 +151,7 @@ async fn c176_a_call_is_started_and_completed() {
     assert_eq!((first.index, &*first.name), (0, "f"));
     assert_eq!(
         first.arguments,
-        Some(object(json!({"a": [null], "b": 1.5})))
+        Some(object(json!({"a": [null], "b": 1.5})).into())
     );
 }
 
@@ -188,7 +188,7 @@ async fn chunked_arguments_come_in_pieces_and_whole() {
     ];
     assert_eq!(tags(&events), expected);
     let call = &folded(&events).message.tool_calls[0];
-    assert_eq!(call.arguments, Some(object(json!({"a": 1}))));
+    assert_eq!(call.arguments, Some(object(json!({"a": 1})).into()));
     // The pieces alone tell the same text.
     assert_eq!(
         folded(&events[..4]).message.tool_calls[0].raw_arguments,

@@ -65,7 +65,7 @@ impl Calls {
                 call.is_over = false;
                 let arguments = match started.arguments.is_empty() {
                     true => String::new(),
-                    false => Value::Object(started.arguments.clone()).to_string(),
+                    false => Value::Object((*started.arguments).clone()).to_string(),
                 };
                 Some((Mark::Begun, called(&name, &arguments)))
             }
@@ -227,7 +227,7 @@ mod tests {
             index: 0,
             id: "a".into(),
             name: "pay".to_owned(),
-            arguments: allm::Map::new(),
+            arguments: std::sync::Arc::default(),
         }));
         let ended = Event::ToolExecutionCompleted(Box::new(ToolExecutionCompleted {
             index: 0,

@@ -62,7 +62,7 @@ fn of_the_answer() -> BoxedStrategy<Event> {
             })
         }),
         (any::<u32>(), any_call()).prop_map(|(index, call)| {
-            Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+            Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
                 index,
                 id: call.id,
                 name: call.name,
@@ -95,7 +95,7 @@ fn completion() -> BoxedStrategy<Event> {
             let (message, finish_reason, raw_finish_reason, usage) = answer;
             let (response_id, model, provider_request_id) = ids;
             let (warnings, rate_limit, extra, metadata, raw) = rest;
-            Event::MessageCompleted(Box::new(MessageCompleted {
+            Event::MessageCompleted(Arc::new(MessageCompleted {
                 message,
                 finish_reason,
                 raw_finish_reason,
@@ -150,7 +150,7 @@ fn of_a_call() -> BoxedStrategy<Event> {
                 index,
                 id,
                 name,
-                arguments,
+                arguments: arguments.into(),
             }))
         }),
         (call(), any_execution_result()).prop_map(|((index, id, name), result)| {

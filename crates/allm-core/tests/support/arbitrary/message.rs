@@ -114,7 +114,7 @@ pub(crate) fn any_call() -> BoxedStrategy<ToolCall> {
         (bare.clone(), attached).prop_map(|(call, (wire_id, arguments, at, opaque, metadata))| {
             ToolCall {
                 wire_id,
-                arguments,
+                arguments: arguments.map(Into::into),
                 at,
                 opaque: opaque.map(Box::new),
                 metadata,

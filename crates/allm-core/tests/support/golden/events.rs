@@ -87,7 +87,7 @@ fn of_the_answer() -> Vec<Named<Event>> {
         ),
         (
             "message_completed",
-            Event::MessageCompleted(Box::new(MessageCompleted {
+            Event::MessageCompleted(Arc::new(MessageCompleted {
                 finish_reason: Some(FinishReason::ToolCalls),
                 raw_finish_reason: Some("tool_use".to_owned()),
                 usage: Some(usage()),
@@ -104,7 +104,7 @@ fn of_the_answer() -> Vec<Named<Event>> {
         ),
         (
             "message_completed_bare",
-            Event::MessageCompleted(Box::new(MessageCompleted::new(Message::assistant("hi")))),
+            Event::MessageCompleted(Arc::new(MessageCompleted::new(Message::assistant("hi")))),
         ),
         (
             "raw_chunk",
@@ -133,11 +133,11 @@ fn call_completed(arguments: Option<Value>, text: &str) -> Event {
     } else {
         map(json!({}))
     };
-    Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+    Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
         index: 0,
         id: "c1".into(),
         name: "get_weather".to_owned(),
-        arguments: arguments.map(map),
+        arguments: arguments.map(map).map(Arc::new),
         raw_arguments: text.to_owned(),
         metadata,
     }))
@@ -174,7 +174,7 @@ fn of_calls() -> Vec<Named<Event>> {
                 index: 0,
                 id: "c1".into(),
                 name: "get_weather".to_owned(),
-                arguments: map(json!({"city": "Boston"})),
+                arguments: map(json!({"city": "Boston"})).into(),
             })),
         ),
         (

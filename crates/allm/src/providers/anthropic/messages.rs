@@ -157,7 +157,7 @@ impl Writer {
                             blocks.push(Block::ToolUse {
                                 id: to.ids.get(call.id.as_str()),
                                 name: &call.name,
-                                input: call.arguments.as_ref(),
+                                input: call.arguments.as_deref(),
                                 rest: members(own),
                             });
                         }

@@ -113,6 +113,7 @@ pub(super) fn build(call: &ModelCall, provider: &ProviderName) -> Result<Built, 
     let head = Head {
         settings: &settings,
         name: "messages",
+        tools: None,
     };
     let to = Recipient {
         provider,

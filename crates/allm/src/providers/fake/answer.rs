@@ -1,6 +1,7 @@
 //! An answer as it grows, and the events that tell of it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use allm_core::json::RawJson;
 use allm_core::{
@@ -175,7 +176,7 @@ impl Answer {
             }));
         }
         if end == CallEnd::Whole {
-            self.give(Event::ToolCallCompleted(Box::new(ToolCallCompleted {
+            self.give(Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
                 index,
                 id,
                 name,
@@ -233,7 +234,7 @@ impl Answer {
             origin: Some(self.origin().into()),
             ..Message::assistant(std::mem::take(&mut self.content))
         };
-        self.tell(Event::MessageCompleted(Box::new(MessageCompleted {
+        self.tell(Event::MessageCompleted(Arc::new(MessageCompleted {
             finish_reason,
             raw_finish_reason,
             usage: self.usage.clone(),

@@ -1,5 +1,6 @@
 //! What one attempt is answered with.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -245,7 +246,7 @@ impl Script {
             Some(arguments) => self.push(Step::Call {
                 id,
                 name,
-                arguments,
+                arguments: Arc::unwrap_or_clone(arguments),
             }),
             None => self.fail_at("call", ScriptFaultReason::NotAnObject),
         }

@@ -104,6 +104,7 @@ pub(super) fn body(
     let head = Head {
         settings: &settings,
         name: "contents",
+        tools: None,
     };
     let to = Recipient {
         provider: target.provider,

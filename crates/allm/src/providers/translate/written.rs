@@ -11,6 +11,7 @@ use allm_core::json::Sorted;
 use allm_core::{ApiKey, KeyId, Map, Messages, ProviderName, Role};
 use bytes::Bytes;
 use serde::ser::Error as _;
+use serde_json::Value;
 
 use super::ids::{IdRule, Ids};
 use super::notes::Warnings;
@@ -94,6 +95,9 @@ pub(crate) struct Page<'a> {
 /// before what grows.
 pub(crate) struct Head<'a> {
     pub(crate) settings: &'a Map,
+    /// The list of tools as JSON, where it is none of the settings: schemas are long, and a copy of them for each body is not
+    /// needed.
+    pub(crate) tools: Option<&'a [u8]>,
     /// `messages`, `input` or `contents`.
     pub(crate) name: &'static str,
 }
@@ -103,16 +107,43 @@ impl Head<'_> {
         if self.settings.contains_key(self.name) {
             return Err(serde_json::Error::custom("the conversation stands twice"));
         }
-        let mut bytes = serde_json::to_vec(&Sorted(self.settings))?;
-        bytes.pop();
-        if !self.settings.is_empty() {
+        let mut fields: Vec<(&String, &Value)> = self.settings.iter().collect();
+        // The order of UTF-8 bytes is the order of code points.
+        fields.sort_unstable_by_key(|(name, _)| *name);
+        // The caller's own stand alone.
+        let mut tools = self.tools.filter(|_| !self.settings.contains_key(TOOLS));
+        let mut bytes = Vec::with_capacity(ROOM + tools.map_or(0, <[u8]>::len));
+        bytes.push(b'{');
+        for (name, value) in fields {
+            if name.as_str() > TOOLS
+                && let Some(tools) = tools.take()
+            {
+                put(&mut bytes, TOOLS, tools);
+            }
+            serde_json::to_writer(&mut bytes, name)?;
+            bytes.push(b':');
+            serde_json::to_writer(&mut bytes, &Sorted(value))?;
             bytes.push(b',');
+        }
+        if let Some(tools) = tools {
+            put(&mut bytes, TOOLS, tools);
         }
         bytes.push(b'"');
         bytes.extend_from_slice(self.name.as_bytes());
         bytes.extend_from_slice(b"\":[");
         Ok(bytes)
     }
+}
+
+const TOOLS: &str = "tools";
+
+/// Writes a member whose name needs no escapes, with the comma after it.
+fn put(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
+    bytes.push(b'"');
+    bytes.extend_from_slice(name.as_bytes());
+    bytes.extend_from_slice(b"\":");
+    bytes.extend_from_slice(value);
+    bytes.push(b',');
 }
 
 /// What was sent last, kept with the messages.

@@ -259,7 +259,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
     }
 
     /// What the handler will get; what the model sent, where the handler will not be asked at all.
-    pub(super) fn handler_arguments(&self, call: &TurnCall) -> allm_core::Map {
+    pub(super) fn handler_arguments(&self, call: &TurnCall) -> Arc<allm_core::Map> {
         let entry = self.planner.tools.get(call.call.original_name());
         let checked = entry.map(|entry| self.planner.arguments(entry, &effective(call)));
         match checked {

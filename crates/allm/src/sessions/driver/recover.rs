@@ -1,5 +1,6 @@
 //! Calls whose outcome has to be asked for at the far side.
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -54,16 +55,16 @@ pub(super) fn poll(probes: &mut Vec<Probing>, cx: &mut Context<'_>) -> Option<Pr
 }
 
 async fn ask(
-    probe: std::sync::Arc<dyn EffectProbe>,
+    probe: Arc<dyn EffectProbe>,
     key: String,
-    arguments: Map,
+    arguments: Arc<Map>,
     tries: u32,
 ) -> ProbeAnswer {
     for attempt in 0..tries {
         if attempt > 0 {
             sleep(BETWEEN).await;
         }
-        let asked = async { probe.probe(&key, arguments.clone()).await };
+        let asked = async { probe.probe(&key, (*arguments).clone()).await };
         if let Ok(Ok(Ok(answer))) = timeout(TRY_LIMIT, caught_future(asked)).await {
             return answer;
         }
@@ -72,7 +73,7 @@ async fn ask(
 }
 
 impl<J: Journal, S: Sink> Driver<'_, J, S> {
-    fn probe_of(&self, call: &TurnCall) -> Option<std::sync::Arc<dyn EffectProbe>> {
+    fn probe_of(&self, call: &TurnCall) -> Option<Arc<dyn EffectProbe>> {
         let entry = self.planner.tools.get(call.call.original_name())?;
         match &entry.tool.effect {
             Effect::Reconcile(probe) => probe.clone(),

@@ -8,8 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use allm_core::run::{Stop, ToolOutcome};
-use allm_core::{Progress, Redactor, ToolCall, ToolExecutionStarted};
+use allm_core::{CancelToken, Progress, Redactor, ToolCall, ToolExecutionStarted};
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use tracing::Span;
 
 use crate::panics::caught;
@@ -35,14 +36,35 @@ struct Slot {
     done: bool,
     /// Between the start and the end of the handler.
     reports: bool,
+    /// Somebody has the right to say what it came to: its own task, or whoever found it overdue.
+    claimed: bool,
     progress: Option<Progress>,
-    tasks: Vec<AbortHandle>,
+    /// The task that works on it.
+    task: Option<AbortHandle>,
+    due: Option<Due>,
     span: ToolSpan,
+}
+
+/// When a call must have ended.
+pub(super) struct Due {
+    pub(super) at: Instant,
+    /// Tells its handler.
+    pub(super) cancel: CancelToken,
+    /// What it is ended in.
+    pub(super) span: Span,
+}
+
+/// A call whose time is over.
+pub(super) struct Overdue {
+    pub(super) place: usize,
+    pub(super) task: Option<AbortHandle>,
+    pub(super) due: Due,
 }
 
 /// What is left of a call when it is done.
 struct Remains {
-    tasks: Vec<AbortHandle>,
+    task: Option<AbortHandle>,
+    due: Option<Due>,
     span: ToolSpan,
 }
 
@@ -53,6 +75,8 @@ struct State {
     /// How many calls the consumer has not been told the end of.
     untold: usize,
     waker: Option<Waker>,
+    /// Who watches the clock, and the time that it waits for.
+    watcher: Option<(Waker, Option<Instant>)>,
     /// How many calls are past the gate.
     running: usize,
     /// The call that passes the gate next.
@@ -124,16 +148,64 @@ impl Board {
         span
     }
 
-    /// Keeps hold of a task of a call, which is aborted at once if the call is done.
+    /// Keeps hold of the task of a call, which is aborted at once if the call is done.
     pub(super) fn keep(&self, place: usize, task: AbortHandle) {
         let mut state = self.state();
         match state.slots.get_mut(place) {
-            Some(slot) if !slot.done => slot.tasks.push(task),
+            Some(slot) if !slot.done => slot.task = Some(task),
             _ => {
                 drop(state);
                 task.abort();
             }
         }
+    }
+
+    /// Says when a call must have ended.
+    pub(super) fn due(&self, place: usize, due: Due) {
+        let at = due.at;
+        let mut state = self.state();
+        let Some(slot) = state.slots.get_mut(place).filter(|slot| !slot.claimed) else {
+            drop(state);
+            return drop(due);
+        };
+        slot.due = Some(due);
+        let sooner = |waits: Option<Instant>| waits.is_none_or(|waits| at < waits);
+        let watcher = state.watcher.take_if(|(_, waits)| sooner(*waits));
+        drop(state);
+        if let Some((watcher, _)) = watcher {
+            watcher.wake();
+        }
+    }
+
+    /// When the next call must have ended; whoever asks is woken when there is a sooner time.
+    pub(super) fn next_due(&self, cx: &mut Context<'_>) -> Option<Instant> {
+        let mut state = self.state();
+        let waiting = state.slots.iter().filter(|slot| !slot.claimed);
+        let next = waiting.filter_map(|slot| Some(slot.due.as_ref()?.at)).min();
+        state.watcher = Some((cx.waker().clone(), next));
+        next
+    }
+
+    /// The calls that should have ended by now. Whoever gets them settles them.
+    pub(super) fn overdue(&self, now: Instant) -> Vec<Overdue> {
+        let mut state = self.state();
+        let slots = state.slots.iter_mut().enumerate();
+        slots
+            .filter(|(_, slot)| !slot.claimed)
+            .filter_map(|(place, slot)| {
+                let due = slot.due.take_if(|due| due.at <= now)?;
+                slot.claim();
+                let task = slot.task.take();
+                Some(Overdue { place, task, due })
+            })
+            .collect()
+    }
+
+    /// Asks for the right to say what a call came to; only the first gets it. From now on nobody hears of its handler.
+    #[must_use]
+    pub(super) fn claim(&self, place: usize) -> bool {
+        let mut state = self.state();
+        state.slots.get_mut(place).is_some_and(Slot::claim)
     }
 
     /// Says that a handler starts; `false` if it must not, because the call is done.
@@ -192,11 +264,14 @@ impl Board {
 
     /// Tells the consumer what calls came to.
     fn tell(&self, done: Vec<(usize, ToolOutcome, Remains)>) {
-        let mut tasks = Vec::new();
+        let mut tasks = Vec::with_capacity(done.len());
         let mut notes = Vec::with_capacity(done.len());
         for (place, outcome, mut remains) in done {
-            let _ = caught(|| remains.span.end(&outcome, self.captures.as_ref()));
-            tasks.append(&mut remains.tasks);
+            let _ = caught(|| {
+                drop(remains.due);
+                remains.span.end(&outcome, self.captures.as_ref());
+            });
+            tasks.push(remains.task);
             notes.push(Waiting::Done(place, outcome));
         }
         let mut state = self.state();
@@ -241,7 +316,7 @@ impl Board {
         let left: Vec<Remains> = places.filter_map(|place| state.finish(place)).collect();
         drop(state);
         for remains in left {
-            abort(remains.tasks);
+            abort([remains.task]);
         }
         drop(waiting);
     }
@@ -277,18 +352,26 @@ impl Board {
     }
 }
 
+impl Slot {
+    fn claim(&mut self) -> bool {
+        self.reports = false;
+        !std::mem::replace(&mut self.claimed, true)
+    }
+}
+
 impl State {
     /// Marks a call as done, if it is not; gives what nobody needs any more.
     fn finish(&mut self, place: usize) -> Option<Remains> {
         let admitted = place < self.next;
         let slot = self.slots.get_mut(place).filter(|slot| !slot.done)?;
         slot.done = true;
-        slot.reports = false;
+        slot.claim();
         if admitted {
             self.running -= 1;
         }
         Some(Remains {
-            tasks: std::mem::take(&mut slot.tasks),
+            task: slot.task.take(),
+            due: slot.due.take(),
             span: std::mem::take(&mut slot.span),
         })
     }
@@ -302,8 +385,8 @@ fn wake(mut state: MutexGuard<'_, State>) {
     }
 }
 
-fn abort(tasks: Vec<AbortHandle>) {
-    for task in tasks {
+fn abort(tasks: impl IntoIterator<Item = Option<AbortHandle>>) {
+    for task in tasks.into_iter().flatten() {
         task.abort();
     }
 }

@@ -3,30 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allm_core::run::ToolOutcome;
+use allm_core::run::{CallToRun, ToolOutcome};
 use allm_core::{
     CancelToken, CustomHalt, IdempotencyKey, Map, ReplyValue, ToolCall, ToolContext, ToolError,
     ToolExecutionStarted, ToolFailure, ToolReason, ToolReply, encode, idempotency_key,
 };
 use serde_json::Value;
-use tokio::runtime::Handle;
 use tokio::time::Instant;
-use tracing::Instrument;
 
 use super::super::aside::aside;
-use super::super::check;
-use super::super::executor::{exited, joined, raised};
+use super::super::check::{self, Checked};
+use super::super::executor::{exited, raised};
 use super::super::settings::RunnerSettings;
 use super::super::toolset::Entry;
-use super::super::wait::{Owned, within};
 use super::encoding::encoded;
 use super::{Reports, Shared, timed_out};
 use crate::panics::caught_future;
 
 /// A call that has passed the gate.
 ///
-/// Two tasks work on it. The one of [`Watched::run`] holds nothing of the caller's, so nothing can stop it from
-/// watching the clock. The other, of [`work`](Self::work), runs the handler and may hang, panic or be aborted.
+/// One task works on it ([`Ending::run`]), which runs the handler and may hang, panic or be aborted. The clock is watched by
+/// another, one for the whole batch, which holds nothing of the caller's.
 #[derive(Clone)]
 pub(super) struct Call {
     pub(super) shared: Arc<Shared>,
@@ -41,65 +38,54 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: &Arc<Shared>,
         place: usize,
-        call: Arc<ToolCall>,
-        index: u32,
+        to_run: &CallToRun,
         entry: &Arc<Entry>,
+        cancel: CancelToken,
     ) -> Self {
         let limit = entry.tool.timeout.unwrap_or(shared.settings.tool_timeout);
-        let until = shared.attempts.get(&index).and_then(|known| known.until);
+        let known = shared.attempts.get(&to_run.index);
         Self {
-            cancel: shared.cancel.child(),
-            until,
-            shared,
+            cancel,
+            until: known.and_then(|known| known.until),
+            shared: Arc::clone(shared),
             entry: Arc::clone(entry),
-            call,
+            call: Arc::clone(&to_run.call),
             place,
-            index,
+            index: to_run.index,
             limit,
         }
     }
 
-    /// Runs the handler and encodes its value, within the limit of the call.
-    async fn attempt(&self, runtime: &Handle) -> Result<ToolOutcome, ToolFailure> {
-        let work = runtime.spawn(self.clone().work().in_current_span());
-        self.shared.board.keep(self.place, work.abort_handle());
-        let mut work = Owned::new(work);
-        let left = self
-            .until
-            .map(|until| until.saturating_duration_since(Instant::now()));
-        let limit = left.map_or(self.limit, |left| left.min(self.limit));
-        let ended = within(limit, &mut work).await;
-        self.shared.board.ended(self.place);
-        match ended {
-            Some(Ok(outcome)) => outcome,
-            Some(Err(error)) => Err(self.crashed(joined(error))),
-            None => {
-                self.cancel.cancel();
-                drop(work);
-                Err(self.crashed(timed_out("the time limit of the call passed")))
-            }
-        }
+    /// When it must have ended if it begins now.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let over = match self.limit {
+            Duration::MAX => None,
+            limit => Instant::now().checked_add(limit),
+        };
+        over.into_iter().chain(self.until).min()
     }
 
-    async fn work(self) -> Result<ToolOutcome, ToolFailure> {
+    /// Runs the handler and encodes its value.
+    async fn work(&self) -> Result<ToolOutcome, ToolFailure> {
         let settings = &self.shared.settings;
         let executor = &*settings.executor;
         let tool = &self.entry.tool;
         let max_bytes = settings.max_tool_arguments;
-        let arguments = check::arguments(&self.entry, &self.call, max_bytes, executor)?;
-        let context = self.context(&arguments);
+        let Checked { shared, owned } =
+            check::arguments(&self.entry, &self.call, max_bytes, executor)?;
+        let context = self.context(Arc::clone(&shared));
         if self.cancel.is_cancelled() || self.until.is_some_and(|until| until <= Instant::now()) {
             // The stop is on its way, and the handler must not begin; if it is not, the limit ends this.
             std::future::pending::<()>().await;
         }
-        let event = start_event(self.index, &self.call, arguments.clone());
+        let event = start_event(self.index, &self.call, shared);
         if !self.shared.board.started(self.place, event) {
             return Err(self.crashed(exited("it was stopped before it began")));
         }
         // The call itself is made inside, because an executor may panic before it gives its future.
-        let execution = async { executor.execute(tool, arguments, &context).await };
+        let execution = async { executor.execute(tool, owned, &context).await };
         let execution = aside(self.shared.runtime.as_ref(), caught_future(execution));
         let replied = match execution.await {
             Ok(replied) => replied,
@@ -113,7 +99,7 @@ impl Call {
         })
     }
 
-    fn context(&self, arguments: &Map) -> ToolContext {
+    fn context(&self, arguments: Arc<Map>) -> ToolContext {
         let settings = &self.shared.settings;
         let known = self.shared.attempts.get(&self.index);
         ToolContext {
@@ -129,22 +115,14 @@ impl Call {
         }
     }
 
-    fn idempotency_key(&self, arguments: &Map) -> IdempotencyKey {
+    fn idempotency_key(&self, arguments: Arc<Map>) -> IdempotencyKey {
         let settings = Arc::clone(&self.shared.settings);
         let entry = Arc::clone(&self.entry);
         let (turn, index) = (self.shared.turn, self.index);
-        let of = move |arguments: &Map| {
+        IdempotencyKey::when_read(move || {
             let name = entry.tool.name.as_str();
-            idempotency_key(&settings.key_owner, turn, index, name, arguments)
-        };
-        let call = Arc::clone(&self.call);
-        match &self.call.arguments {
-            Some(known) if known == arguments => IdempotencyKey::when_read(move || {
-                of(call.arguments.as_ref().unwrap_or(&Map::new()))
-            }),
-            // They were read only now.
-            _ => of(arguments).into(),
-        }
+            idempotency_key(&settings.key_owner, turn, index, name, &arguments)
+        })
     }
 
     /// The failure, with the names that whoever made the error may not have known.
@@ -220,7 +198,11 @@ fn unknown_reply() -> ToolError {
     ToolError::new(ToolReason::InvalidReturn, "the reply has no known form")
 }
 
-pub(super) fn start_event(index: u32, call: &ToolCall, arguments: Map) -> ToolExecutionStarted {
+pub(super) fn start_event(
+    index: u32,
+    call: &ToolCall,
+    arguments: Arc<Map>,
+) -> ToolExecutionStarted {
     ToolExecutionStarted {
         index,
         id: call.id.clone(),
@@ -229,28 +211,60 @@ pub(super) fn start_event(index: u32, call: &ToolCall, arguments: Map) -> ToolEx
     }
 }
 
-/// A call that gets its end also when the task that watches it is gone, and then lets the next ones in.
-pub(super) struct Watched(pub(super) Call);
+/// A call that gets its end also when the task that has it is gone, and then lets the next ones in.
+pub(super) struct Ending {
+    call: Call,
+    /// Whether this is who says what it came to.
+    claimed: bool,
+}
 
-impl Watched {
+impl Ending {
+    /// A call that is about to run.
+    pub(super) fn by_its_end(call: Call) -> Self {
+        let claimed = false;
+        Self { call, claimed }
+    }
+
+    /// A call whose time is over.
+    pub(super) fn by_the_clock(call: Call) -> Self {
+        let claimed = true;
+        Self { call, claimed }
+    }
+
     /// Runs the call to its end, whatever happens.
-    pub(super) async fn run(self, runtime: Handle) {
-        let call = &self.0;
-        let outcome = match call.attempt(&runtime).await {
+    pub(super) async fn run(mut self) {
+        let ended = caught_future(self.call.work()).await;
+        self.claimed = self.call.shared.board.claim(self.call.place);
+        if self.claimed {
+            let ended = ended.unwrap_or_else(|payload| Err(self.call.crashed(raised(payload))));
+            self.finish(ended).await;
+        }
+    }
+
+    /// Ends a call that ran for too long.
+    pub(super) async fn time_out(self) {
+        let error = timed_out("the time limit of the call passed");
+        let failure = self.call.crashed(error);
+        self.finish(Err(failure)).await;
+    }
+
+    async fn finish(&self, ended: Result<ToolOutcome, ToolFailure>) {
+        let outcome = match ended {
             Ok(outcome) => outcome,
-            Err(failure) => call.settle(failure).await,
+            Err(failure) => self.call.settle(failure).await,
         };
-        call.shared.board.finish(call.place, outcome);
+        self.call.shared.board.finish(self.call.place, outcome);
     }
 }
 
-impl Drop for Watched {
+impl Drop for Ending {
     fn drop(&mut self) {
-        let shared = &self.0.shared;
-        if !shared.board.is_done(self.0.place) {
+        let Call { shared, place, .. } = &self.call;
+        let claimed = self.claimed || shared.board.claim(*place);
+        if claimed && !shared.board.is_done(*place) {
             let error = exited("the task of the call ended, or the runtime is shutting down");
-            let outcome = shared.stopped_as(&self.0.entry, error);
-            shared.board.finish(self.0.place, outcome);
+            let outcome = shared.stopped_as(&self.call.entry, error);
+            shared.board.finish(*place, outcome);
         }
         shared.admit();
     }

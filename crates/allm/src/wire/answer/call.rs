@@ -1,7 +1,9 @@
 //! The calls of an answer.
 
+use std::sync::Arc;
+
 use allm_core::{
-    Event, Opaque, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallId, ToolCallStarted,
+    Event, Map, Opaque, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallId, ToolCallStarted,
 };
 use bytestring::ByteString;
 
@@ -10,6 +12,9 @@ use super::Answer;
 /// Which call of an answer, by the order of first sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallAt(pub(super) usize);
+
+/// Most arguments find room in it.
+const FIRST_ROOM: usize = 64;
 
 /// A call of the answer.
 pub(super) struct CallSlot {
@@ -23,8 +28,8 @@ pub(super) struct CallSlot {
     announced: bool,
     /// Whether the wire said that it is whole.
     complete: bool,
-    /// Whether it was told as completed.
-    told: bool,
+    /// As it was told when it was completed.
+    told: Option<ToolCall>,
 }
 
 impl CallSlot {
@@ -32,18 +37,24 @@ impl CallSlot {
         self.id.clone().unwrap_or_else(|| "".into())
     }
 
-    /// The call as it stands, with so many content parts before it.
-    pub(super) fn to_call(&self, at: Option<u32>) -> ToolCall {
+    /// The call as it stands, with so many content parts before it. The arguments of one that was told are not read again.
+    pub(super) fn into_call(mut self, at: Option<u32>) -> ToolCall {
+        let mut call = self.told.take().unwrap_or_else(|| self.to_call());
+        call.id = self.id();
+        call.name = self.name;
+        call.wire_id = self.id.map(|id| id.as_str().to_owned());
+        call.at = at;
+        call.opaque = self.opaque;
+        call
+    }
+
+    fn to_call(&self) -> ToolCall {
         let (id, name, arguments) = (self.id(), self.name.clone(), self.arguments.clone());
-        let mut call = if self.complete {
+        if self.complete {
             ToolCall::new(id, name, arguments)
         } else {
             ToolCall::cut_off(id, name, arguments)
-        };
-        call.wire_id = self.id.as_ref().map(|id| id.as_str().to_owned());
-        call.at = at;
-        call.opaque.clone_from(&self.opaque);
-        call
+        }
     }
 }
 
@@ -61,7 +72,7 @@ impl Answer {
             held: Vec::new(),
             announced: false,
             complete: false,
-            told: false,
+            told: None,
         });
         CallAt(self.calls.len() - 1)
     }
@@ -109,6 +120,9 @@ impl Answer {
         if delta.is_empty() || slot.complete {
             return;
         }
+        if slot.arguments.capacity() == 0 {
+            slot.arguments.reserve(FIRST_ROOM);
+        }
         slot.arguments.push_str(&delta);
         if slot.announced {
             let event = ToolCallDelta {
@@ -131,6 +145,9 @@ impl Answer {
         }
         if let Some(slot) = self.calls.get_mut(at.0) {
             whole.clone_into(&mut slot.arguments);
+            if slot.told.is_some() {
+                slot.told = Some(slot.to_call());
+            }
         }
     }
 
@@ -191,21 +208,21 @@ impl Answer {
         let Some(slot) = self.calls.get_mut(at.0) else {
             return;
         };
-        if slot.told || !slot.complete {
+        if slot.told.is_some() || !slot.complete {
             return;
         }
-        slot.told = true;
-        let call = slot.to_call(None);
+        let call = slot.to_call();
         let event = ToolCallCompleted {
             index: index(at),
-            id: call.id,
-            name: call.name,
-            arguments: call.arguments,
-            raw_arguments: call.raw_arguments,
-            metadata: call.metadata,
+            id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            raw_arguments: call.raw_arguments.clone(),
+            metadata: Map::new(),
         };
+        slot.told = Some(call);
         self.events
-            .push_back(Event::ToolCallCompleted(Box::new(event)));
+            .push_back(Event::ToolCallCompleted(Arc::new(event)));
     }
 }
 

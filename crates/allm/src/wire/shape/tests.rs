@@ -98,6 +98,42 @@ fn an_index_is_read_with_the_delta() {
     assert_eq!(read(r#"{"index":null,"delta":"x"}"#), None);
 }
 
+/// A frame that differs in more than its delta, but only inside of one object.
+#[test]
+fn an_object_is_read_where_the_delta_was() {
+    #[derive(serde::Deserialize)]
+    struct Known<'a> {
+        #[serde(borrow)]
+        call: &'a RawValue,
+    }
+    #[derive(serde::Deserialize)]
+    struct Call<'a> {
+        index: &'a RawValue,
+        delta: &'a str,
+    }
+    let frame = r#"{"id":7,"call":{"index":3,"delta":"abc"},"end":null}"#;
+    let Known { call } = serde_json::from_str(frame).expect("JSON");
+    let Call { index, delta } = serde_json::from_str(call.get()).expect("JSON");
+    let mut habit: Habit<()> = Habit::default();
+    habit.learn((), || {
+        Shape::with_index(frame, delta, index, &[])?.around(frame, call, &[])
+    });
+    let mut read = |call: &str, end: &str| {
+        let mut sse = Sse::new(1 << 20);
+        let data = format!(r#"data: {{"id":7,"call":{call},"end":{end}}}"#);
+        sse.push(Bytes::from(data + "\n\n"));
+        habit.read_object(&sse.next()?.ok()?)
+    };
+    let nested = r#"{"index":4,"f":{"name":"a}\"{"},"list":[{},"]}"]}"#;
+    for call in [call.get(), nested, "{}"] {
+        assert_eq!(read(call, "null").as_deref(), Some(call));
+        assert_eq!(read(call, "1"), None, "{call}");
+    }
+    for call in ["null", "[{}]", "7", r#"{"a":1"#, r#"{"a":"}"#, "{}}", " {}"] {
+        assert_eq!(read(call, "null"), None, "{call}");
+    }
+}
+
 /// Wherever it stands, and whatever stands around it.
 #[test]
 fn the_first_special_byte_is_found() {

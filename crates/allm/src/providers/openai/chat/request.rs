@@ -1,9 +1,11 @@
 //! The body of a request.
 
+use allm_core::json::Sorted;
 use allm_core::{
     FunctionSpec, Map, ModelCall, ParallelCalls, Path, PromptCache, Reasoning, Request,
     ResponseFormat, Retention, Strict, ToolChoice, ToolName, ToolSpec, Verbosity, Warning,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::messages::Writer;
@@ -23,8 +25,10 @@ pub(super) fn body(
 ) -> Result<(Body, Vec<Warning>), serde_json::Error> {
     let mut warnings = Warnings::default();
     let settings = settings(call, rules, &mut warnings);
+    let tools = tools(&call.request.tools)?;
     let head = Head {
         settings: &settings,
+        tools: tools.as_deref(),
         name: "messages",
     };
     let (messages, profile) = (&call.request.messages, &rules.profile);
@@ -45,7 +49,7 @@ fn settings(call: &ModelCall, rules: &Rules, warnings: &mut Warnings) -> Map {
     let mut body = Map::new();
     body.insert("model".to_owned(), call.model.model.clone().into());
     numbers(&mut body, request, rules, warnings);
-    tools(&mut body, request, profile);
+    choice(&mut body, request, profile);
     if let Some(format) = &request.response_format
         && let Some(format) = response_format(format, warnings)
     {
@@ -116,44 +120,65 @@ fn numbers(body: &mut Map, request: &Request, rules: &Rules, warnings: &mut Warn
     }
 }
 
-fn tools(body: &mut Map, request: &Request, profile: &Profile) {
+/// The list of tools; `None` without any.
+fn tools(specs: &[ToolSpec]) -> Result<Option<Vec<u8>>, serde_json::Error> {
+    if specs.is_empty() {
+        return Ok(None);
+    }
+    let mut list = vec![b'['];
+    for spec in specs {
+        match spec {
+            ToolSpec::Function(function) => write_function(&mut list, function)?,
+            ToolSpec::Provider(tool) => {
+                serde_json::to_writer(&mut list, &Sorted(&tool.definition.to_value()))?;
+            }
+            _ => continue,
+        }
+        list.push(b',');
+    }
+    if list.len() > 1 {
+        list.pop();
+    }
+    list.push(b']');
+    Ok(Some(list))
+}
+
+/// With sorted keys, as everything else.
+fn write_function(to: &mut Vec<u8>, spec: &FunctionSpec) -> Result<(), serde_json::Error> {
+    #[derive(Serialize)]
+    struct Tool<'a> {
+        function: Function<'a>,
+        r#type: &'static str,
+    }
+    #[derive(Serialize)]
+    struct Function<'a> {
+        #[serde(skip_serializing_if = "str::is_empty")]
+        description: &'a str,
+        name: &'a str,
+        parameters: Sorted<'a, Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        strict: Option<bool>,
+    }
+    let function = Function {
+        description: &spec.description,
+        name: spec.name.as_str(),
+        parameters: Sorted(&schema::parameters(&spec.schema)),
+        strict: (spec.strict == Strict::Yes).then_some(true),
+    };
+    let r#type = "function";
+    serde_json::to_writer(to, &Tool { function, r#type })
+}
+
+fn choice(body: &mut Map, request: &Request, profile: &Profile) {
     if request.tools.is_empty() {
         return;
     }
-    let tools = request.tools.iter().filter_map(tool).collect();
-    body.insert("tools".to_owned(), Value::Array(tools));
     if let Some(choice) = &request.tool_choice {
         put(body, "tool_choice", Some(tool_choice(choice, profile)));
     }
     if request.parallel_tool_calls == Some(ParallelCalls::OneAtMost) {
         put(body, "parallel_tool_calls", Some(false));
     }
-}
-
-fn tool(spec: &ToolSpec) -> Option<Value> {
-    match spec {
-        ToolSpec::Function(function) => Some(function_tool(function)),
-        ToolSpec::Provider(tool) => Some(tool.definition.to_value()),
-        _ => None,
-    }
-}
-
-fn function_tool(spec: &FunctionSpec) -> Value {
-    let mut function = Map::new();
-    put(&mut function, "name", Some(spec.name.as_str()));
-    if !spec.description.is_empty() {
-        put(
-            &mut function,
-            "description",
-            Some(spec.description.as_str()),
-        );
-    }
-    let parameters = schema::parameters(&spec.schema).into_owned();
-    put(&mut function, "parameters", Some(parameters));
-    if spec.strict == Strict::Yes {
-        put(&mut function, "strict", Some(true));
-    }
-    json!({"type": "function", "function": function})
 }
 
 fn tool_choice(choice: &ToolChoice, profile: &Profile) -> Value {

@@ -5,7 +5,7 @@ use bytestring::ByteString;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::chunk::{Chunk, Content, Delta};
+use super::chunk::{CallDelta, Chunk, Content, Delta};
 use super::stream::ChatDecoder;
 use crate::providers::compat::profile::ReasoningField;
 use crate::wire::answer::{Answer, CallAt};
@@ -35,7 +35,7 @@ struct Loose<'a> {
     obfuscation: Option<&'a RawValue>,
 }
 
-/// Where the index of a call stands.
+/// Where a call stands.
 #[derive(Deserialize)]
 struct Fragment<'a> {
     #[serde(borrow)]
@@ -53,7 +53,7 @@ struct FragmentChoice<'a> {
 #[derive(Deserialize)]
 struct FragmentDelta<'a> {
     #[serde(borrow)]
-    tool_calls: [FragmentCall<'a>; 1],
+    tool_calls: [&'a RawValue; 1],
 }
 
 #[derive(Deserialize)]
@@ -75,13 +75,23 @@ impl ChatDecoder {
     /// Takes a fragment of a call that is known by its shape and its index; `false` if it is none.
     pub(super) fn glance_at_fragment(&mut self, seen: &Seen<'_>, answer: &mut Answer) -> bool {
         let Some((delta, index)) = self.fragments.read_indexed(seen) else {
-            return false;
+            return self.glance_at_call(seen, answer).is_some();
         };
         let Some(at) = self.calls.newest(index) else {
             return false;
         };
         answer.arguments(at, delta);
         true
+    }
+
+    /// Takes a piece of a call in a chunk that is like those of fragments otherwise, as the first piece of each call is.
+    fn glance_at_call(&mut self, seen: &Seen<'_>, answer: &mut Answer) -> Option<()> {
+        let text = self.fragments.read_object(seen)?;
+        let piece: CallDelta<'_> = serde_json::from_str(&text).ok()?;
+        // It may open a call, and what goes on with the last call has another meaning then.
+        self.habit.forget();
+        self.calls.push(&piece, false, &text, answer);
+        Some(())
     }
 
     /// Looks whether chunks like this one, which was read, need not be read in full.
@@ -99,7 +109,9 @@ impl ChatDecoder {
                     let found: Fragment<'_> = serde_json::from_str(frame).ok()?;
                     let [choice] = found.choices;
                     let [call] = choice.delta.tool_calls;
-                    Shape::with_index(frame, delta, call.index, &[found.obfuscation])
+                    let FragmentCall { index } = serde_json::from_str(call.get()).ok()?;
+                    let loose = [found.obfuscation];
+                    Shape::with_index(frame, delta, index, &loose)?.around(frame, call, &loose)
                 });
             }
         }

@@ -32,6 +32,7 @@ pub(super) fn body(
     let head = Head {
         settings: &settings,
         name: INPUT,
+        tools: None,
     };
     let to = Recipient {
         provider,

@@ -416,6 +416,7 @@ fn the_conversation_comes_last_and_once() {
     };
     let head = Head {
         settings: &settings,
+        tools: None,
         name: "messages",
     };
     let text = String::from_utf8(head.write().expect("JSON")).expect("text");
@@ -424,7 +425,35 @@ fn the_conversation_comes_last_and_once() {
     assert!(twice.write().is_err());
     let bare = Head {
         settings: &Map::new(),
+        tools: None,
         name: "input",
     };
     assert_eq!(bare.write().expect("JSON"), br#"{"input":["#);
+}
+
+/// Tools stand where they would stand among the settings, and not at all beside the caller's own.
+#[test]
+fn tools_stand_among_the_settings() {
+    for (settings, expected) in [
+        (
+            json!({"a": 1, "z": 2}),
+            r#"{"a":1,"tools":[7],"z":2,"input":["#,
+        ),
+        (json!({"a": 1}), r#"{"a":1,"tools":[7],"input":["#),
+        (
+            json!({"tool_choice": 1}),
+            r#"{"tool_choice":1,"tools":[7],"input":["#,
+        ),
+        (json!({"z": 1}), r#"{"tools":[7],"z":1,"input":["#),
+        (json!({}), r#"{"tools":[7],"input":["#),
+        (json!({"tools": [8]}), r#"{"tools":[8],"input":["#),
+    ] {
+        let head = Head {
+            settings: settings.as_object().expect("an object"),
+            tools: Some(b"[7]"),
+            name: "input",
+        };
+        let text = String::from_utf8(head.write().expect("JSON")).expect("text");
+        assert_eq!(text, expected);
+    }
 }
