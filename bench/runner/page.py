@@ -186,4 +186,6 @@ def page(measurement, found, sessions, asked):
     if measurement.rows:
         parts.append("## Times and memory\n")
         parts.append(times(measurement, asked))
+    # Written by hand: what the profiles say of the targets that do not hold.
+    parts.append((build.BENCH / "remains.md").read_text())
     return "\n".join(part for part in parts if part)
