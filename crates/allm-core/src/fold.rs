@@ -124,7 +124,7 @@ impl Fold {
         thread.messages.extend(tool_results.iter().cloned());
         Ok(Arc::new(StepResult {
             step_index: 0,
-            response,
+            response: Arc::new(response),
             thread,
             mode: Mode::Auto,
             manual_tool_calls: Vec::new(),
@@ -148,7 +148,7 @@ impl Fold {
         let final_response = if self.turn.is_empty() {
             last.map(|step| step.response.clone())
         } else {
-            Some(self.response())
+            Some(Arc::new(self.response()))
         };
         Ok(Arc::new(ChatResult {
             thread: thread.ok_or(NoThread)?.clone(),

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::error::{Cause, Error, Failure};
-use crate::keys::{ApiKey, Secret};
+use crate::keys::ApiKey;
+use forms::Form;
 pub(crate) use forms::Forms;
 
 /// What stands in the place of a secret.
@@ -75,8 +76,8 @@ impl Redactor {
     /// Where the secrets are, in order and apart from each other.
     fn find(&self, text: &str) -> Vec<Range<usize>> {
         let mut found = shapes::find(text);
-        for secret in self.keys.iter().flat_map(|key| &key.plain) {
-            found.extend(places(text, secret));
+        for form in self.keys.iter().flat_map(|key| &key.plain) {
+            found.extend(places(text, form));
         }
         for core in self.keys.iter().flat_map(|key| &key.encoded) {
             found.extend(places(text, core).map(|place| shapes::base64_word(text, place)));
@@ -241,12 +242,11 @@ impl fmt::Debug for Redactor {
 }
 
 /// Where a form of a key stands in a text.
-fn places(text: &str, secret: &Secret) -> impl Iterator<Item = Range<usize>> {
-    let secret = secret.expose();
+fn places(text: &str, form: &Form) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let begin = forms::find(text.as_bytes(), secret.as_bytes(), at)?;
-        at = begin + secret.len();
+        let begin = form.find(text.as_bytes(), at)?;
+        at = begin + form.len();
         Some(begin..at)
     })
 }

@@ -25,7 +25,7 @@ pub struct ChatResult {
     /// The conversation, with a question at its end if a tool asked one.
     pub thread: Thread,
     /// The last step's answer; `None` without steps.
-    pub final_response: Option<Response>,
+    pub final_response: Option<Arc<Response>>,
     /// The finished turns.
     pub steps: Vec<Arc<StepResult>>,
     /// Why the run stopped.
@@ -50,7 +50,7 @@ impl ChatResult {
     pub fn text(&self) -> String {
         self.final_response
             .as_ref()
-            .map(Response::text)
+            .map(|response| response.text())
             .unwrap_or_default()
     }
 
@@ -85,7 +85,8 @@ impl ChatResult {
         match (&self.halted_reason, &self.final_response) {
             (HaltReason::Completed, Some(response)) => response.parse(),
             (reason, response) => {
-                let unfinished = Unfinished::halted(reason.clone(), response.clone());
+                let response = response.as_deref().cloned();
+                let unfinished = Unfinished::halted(reason.clone(), response);
                 self.clone().into_result().and(Err(unfinished.into()))
             }
         }
@@ -165,7 +166,7 @@ impl ChatResult {
         let failure = self.failure();
         match (self.final_response, failure) {
             (Some(response), _) if response.error.is_some() => {
-                Err(Interrupted::new(response).into())
+                Err(Interrupted::new(Arc::unwrap_or_clone(response)).into())
             }
             (_, Some(failure)) => Err(failure.into()),
             (_, None) => Err(Failure::interrupted().into()),
@@ -180,7 +181,7 @@ impl ChatResult {
 struct ChatForm {
     thread: Thread,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    final_response: Option<Response>,
+    final_response: Option<Arc<Response>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     steps: Vec<StepForm>,
     halted_reason: HaltReason,

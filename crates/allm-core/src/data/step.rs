@@ -1,5 +1,7 @@
 //! The record of a finished turn.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map as JsonMap, Value};
 
@@ -29,8 +31,8 @@ pub enum Mode {
 pub struct StepResult {
     /// Which turn of the run, from 0.
     pub step_index: u32,
-    /// What the model answered.
-    pub response: Response,
+    /// What the model answered; shared with the result of the run.
+    pub response: Arc<Response>,
     /// The conversation with this turn in it.
     pub thread: Thread,
     /// Who ran the calls.
@@ -102,7 +104,7 @@ impl StepResult {
         match self.failure() {
             Some(failure) if halted == Some("error") && !answer_failed => Err(failure.into()),
             _ if answer_failed || halted == Some("error") => {
-                Err(Interrupted::new(self.response).into())
+                Err(Interrupted::new(Arc::unwrap_or_clone(self.response)).into())
             }
             _ => Ok(self),
         }

@@ -17,7 +17,7 @@ use super::tool_call::ToolCall;
 #[serde(deny_unknown_fields)]
 pub(crate) struct StepForm {
     step_index: u32,
-    response: Response,
+    response: Arc<Response>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     thread: Option<Thread>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ impl StepForm {
     fn of(step: &StepResult, is_beginning: bool) -> Self {
         Self {
             step_index: step.step_index,
-            response: step.response.clone(),
+            response: Arc::clone(&step.response),
             thread: (!is_beginning).then(|| step.thread.clone()),
             thread_length: is_beginning.then(|| step.thread.len()),
             mode: step.mode,

@@ -9,11 +9,18 @@ use crate::keys::Secret;
 /// A key as it may show. Made once for a key: it takes longer than a search.
 pub(crate) struct Forms {
     /// As it is, URL-encoded, in hexadecimal, and escaped as in JSON.
-    pub(super) plain: Vec<Secret>,
+    pub(super) plain: Vec<Form>,
     /// What every base64 text that holds the key has in it.
-    pub(super) encoded: Vec<Secret>,
+    pub(super) encoded: Vec<Form>,
     /// How long the longest is.
     pub(super) longest: usize,
+}
+
+/// One text in which a key may show.
+pub(super) struct Form {
+    text: Secret,
+    /// Where the two of its bytes stand that are rarest in texts, the rarest first; `None` if it has fewer than two.
+    rare: Option<(usize, usize)>,
 }
 
 /// Encoded forms of shorter keys would be found everywhere.
@@ -44,8 +51,8 @@ impl Forms {
         }
         let longest = plain.iter().chain(&encoded).map(String::len).max();
         Self {
-            plain: plain.into_iter().map(Secret::new).collect(),
-            encoded: encoded.into_iter().map(Secret::new).collect(),
+            plain: plain.into_iter().map(Form::new).collect(),
+            encoded: encoded.into_iter().map(Form::new).collect(),
             longest: longest.unwrap_or_default(),
         }
     }
@@ -53,34 +60,48 @@ impl Forms {
     /// Whether the key stands in a text.
     pub(super) fn is_in(&self, text: &[u8]) -> bool {
         let mut forms = self.plain.iter().chain(&self.encoded);
-        forms.any(|form| find(text, form.expose().as_bytes(), 0).is_some())
+        forms.any(|form| form.find(text, 0).is_some())
     }
 }
 
 /// For texts below this, to prepare a fast search takes longer than a plain one.
 const SHORT: usize = 4096;
 
-/// Where `form` stands next in `text`, from `at` on.
-pub(super) fn find(text: &[u8], form: &[u8], at: usize) -> Option<usize> {
-    let rest = text.get(at..)?;
-    let found = match Pair::new(form) {
-        Some(pair) if rest.len() < SHORT => find_by(pair, rest, form),
-        _ => memchr::memmem::find(rest, form),
-    };
-    Some(at + found?)
-}
+impl Form {
+    fn new(text: String) -> Self {
+        let pair = Pair::new(text.as_bytes());
+        Self {
+            rare: pair.map(|pair| (pair.index1().into(), pair.index2().into())),
+            text: Secret::new(text),
+        }
+    }
 
-/// The same, by the two bytes of `form` that are rarest in texts.
-fn find_by(pair: Pair, text: &[u8], form: &[u8]) -> Option<usize> {
-    let (first, second) = (usize::from(pair.index1()), usize::from(pair.index2()));
-    let last = text.len().checked_sub(form.len())?;
-    let (rare, less_rare) = (form.get(first)?, form.get(second)?);
-    let places = memchr::memchr_iter(*rare, text.get(first..=last + first)?);
-    let mut places = places.filter(|place| text.get(place + second) == Some(less_rare));
-    places.find(|place| {
-        text.get(*place..)
-            .is_some_and(|rest| rest.starts_with(form))
-    })
+    pub(super) fn len(&self) -> usize {
+        self.text.expose().len()
+    }
+
+    /// Where it stands next in `text`, from `at` on.
+    pub(super) fn find(&self, text: &[u8], at: usize) -> Option<usize> {
+        let rest = text.get(at..)?;
+        let found = match self.rare {
+            Some(rare) if rest.len() < SHORT => self.find_by(rare, rest),
+            _ => memchr::memmem::find(rest, self.text.expose().as_bytes()),
+        };
+        Some(at + found?)
+    }
+
+    /// The same, by its rare bytes.
+    fn find_by(&self, (first, second): (usize, usize), text: &[u8]) -> Option<usize> {
+        let form = self.text.expose().as_bytes();
+        let last = text.len().checked_sub(form.len())?;
+        let (rare, less_rare) = (form.get(first)?, form.get(second)?);
+        let places = memchr::memchr_iter(*rare, text.get(first..=last + first)?);
+        let mut places = places.filter(|place| text.get(place + second) == Some(less_rare));
+        places.find(|place| {
+            text.get(*place..)
+                .is_some_and(|rest| rest.starts_with(form))
+        })
+    }
 }
 
 /// All but the unreserved characters as `%XX`.
@@ -140,7 +161,7 @@ mod tests {
                     let text = format!("{text}{}", "-".repeat(rest));
                     for at in 0..=text.len().min(10) {
                         let expected = text.get(at..).and_then(|rest| rest.find(form));
-                        let found = find(text.as_bytes(), form.as_bytes(), at);
+                        let found = Form::new(form.to_owned()).find(text.as_bytes(), at);
                         assert_eq!(found, expected.map(|found| at + found), "{form} in {text}");
                     }
                 }

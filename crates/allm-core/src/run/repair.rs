@@ -107,13 +107,12 @@ impl Repair {
             Event::MessageCompleted(completed) => {
                 let completed = Arc::make_mut(completed);
                 let cut = completed.finish_reason.is_some_and(FinishReason::is_cut);
-                // On a copy: an answer that is refused must not leave its ids taken.
-                let mut repaired = self.clone();
-                if let Err(failure) = repaired.message(&mut completed.message, cut) {
-                    *event = Event::error(failure);
+                // Before anything else: an answer that is refused must not leave its ids taken.
+                if has_nameless(&completed.message) {
+                    *event = Event::error(nameless());
                     return;
                 }
-                *self = repaired;
+                self.message(&mut completed.message, cut);
                 for call in &mut completed.message.tool_calls {
                     self.read(call);
                 }
@@ -124,11 +123,9 @@ impl Repair {
 
     /// Repairs the ids and names of the calls of a whole message, all of them: the named ones of a failed answer stay in
     /// the conversation.
-    pub(super) fn message(&mut self, message: &mut Message, cut: bool) -> Result<(), Failure> {
+    pub(super) fn message(&mut self, message: &mut Message, cut: bool) {
         let last = message.tool_calls.len().checked_sub(1);
-        let mut nameless_call = false;
         for (place, call) in message.tool_calls.iter_mut().enumerate() {
-            nameless_call |= call.name.is_empty();
             if place >= self.calls.len() {
                 self.open(&call.id);
             }
@@ -141,11 +138,6 @@ impl Repair {
                 call.raw_arguments.clear();
                 call.incomplete = true;
             }
-        }
-        if nameless_call {
-            Err(nameless())
-        } else {
-            Ok(())
         }
     }
 
@@ -240,7 +232,12 @@ fn mended_name(name: &str) -> Option<String> {
     Some(characters.map(|c| if keep(c) { c } else { '_' }).collect())
 }
 
-fn nameless() -> Failure {
+/// Whether a call of the message has no name. No repair gives it one.
+pub(super) fn has_nameless(message: &Message) -> bool {
+    message.tool_calls.iter().any(|call| call.name.is_empty())
+}
+
+pub(super) fn nameless() -> Failure {
     let error = StreamError::new(
         StreamReason::MalformedEvent,
         "the model made a call without a tool's name",

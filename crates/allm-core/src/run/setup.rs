@@ -19,8 +19,8 @@ pub(super) struct Setup {
     pub(super) given: usize,
     /// How many answers it had.
     pub(super) first_turn: u32,
-    /// What is sent on every turn of the first pass.
-    pub(super) first_pass: Request,
+    /// The tools that are offered in every turn of the first pass.
+    pub(super) offered: Vec<ToolSpec>,
     /// The names of all tools that can be run, `tool_help` included, and which are manual.
     pub(super) known: BTreeMap<String, ToolFacts>,
 }
@@ -47,16 +47,9 @@ impl Setup {
                 .collect(),
             ..setup.request.clone()
         };
-        let mut tools =
+        let mut offered =
             compact::project(&setup.tools, request.tool_choice.as_ref(), &request.extra);
-        tools.extend(request.tools.iter().cloned());
-        let mut first_pass = Request {
-            tools,
-            ..request.clone()
-        };
-        if setup.options.structured_finalize.is_some() {
-            first_pass.response_format = None;
-        }
+        offered.extend(request.tools.iter().cloned());
         let known = compact::executed(&setup.tools).into_iter().map(|tool| {
             let facts = ToolFacts {
                 manual: tool.waits_for_caller(),
@@ -72,7 +65,7 @@ impl Setup {
             known: known.collect(),
             tools: setup.tools.iter().cloned().map(without_handler).collect(),
             request,
-            first_pass,
+            offered,
         }
     }
 }

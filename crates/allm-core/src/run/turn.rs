@@ -10,7 +10,7 @@ use super::finalize::Pass;
 use super::input::Stop;
 use super::options::Planning;
 use super::outcome::encoded;
-use super::repair::Repair;
+use super::repair::{Repair, has_nameless, nameless};
 use super::state::Run;
 use crate::data::{
     CallFailure, Event, FailureReason, FinishReason, HaltReason, HasCalls, Map, Message, Messages,
@@ -39,19 +39,22 @@ struct Finished {
 impl Run {
     /// What is sent in this turn.
     pub(super) fn request(&self) -> Request {
-        let settings = match &self.pass {
-            Pass::One => self.setup.first_pass.clone(),
-            Pass::Two(_) => Request {
-                tools: Vec::new(),
-                tool_choice: None,
-                parallel_tool_calls: None,
-                ..self.setup.request.clone()
-            },
-        };
-        Request {
-            messages: self.thread.messages.clone(),
-            ..settings
+        let mut request = self.setup.request.clone();
+        request.messages = self.thread.messages.clone();
+        match &self.pass {
+            Pass::One => {
+                request.tools.clone_from(&self.setup.offered);
+                if self.setup.options.structured_finalize.is_some() {
+                    request.response_format = None;
+                }
+            }
+            Pass::Two(_) => {
+                request.tools.clear();
+                request.tool_choice = None;
+                request.parallel_tool_calls = None;
+            }
         }
+        request
     }
 
     /// Takes an answer that ended, well or not. The order of the cases is the order of the contract.
@@ -113,17 +116,14 @@ impl Run {
             response.error.is_some() || response.finish_reason == Some(FinishReason::Error);
         let cut = failed || response.finish_reason.is_some_and(FinishReason::is_cut);
         let turn = self.setup.first_turn.saturating_add(self.turn());
-        let repaired = Repair::new(turn).message(&mut response.message, cut);
-        match repaired {
+        Repair::new(turn).message(&mut response.message, cut);
+        if failed {
             // A call without a name in an answer that failed anyway is told by that failure.
-            Err(failure) if !failed => {
-                events.push(Event::error(failure.clone()));
-                response.error = Some(failure);
-            }
-            _ if failed && response.error.is_none() => {
-                response.error = Some(Failure::interrupted())
-            }
-            _ => {}
+            response.error.get_or_insert_with(Failure::interrupted);
+        } else if has_nameless(&response.message) {
+            let failure = nameless();
+            events.push(Event::error(failure.clone()));
+            response.error = Some(failure);
         }
         response.finish_reason = if response.error.is_some() {
             Some(FinishReason::Error)
@@ -153,7 +153,7 @@ impl Run {
     /// Keeps what had come of an answer that was broken off. Its calls are closed, and were not run.
     pub(super) fn keep_partial(&mut self, mut partial: Response) {
         let turn = self.setup.first_turn.saturating_add(self.turn());
-        let _ = Repair::new(turn).message(&mut partial.message, true);
+        Repair::new(turn).message(&mut partial.message, true);
         partial.finish_reason = Some(FinishReason::Error);
         self.counters.add(&partial.usage);
         if let Some(message) = assistant_message(&partial) {
@@ -286,7 +286,7 @@ impl Run {
         }
         let step = Arc::new(StepResult {
             step_index: self.turn(),
-            response: finished.response,
+            response: Arc::new(finished.response),
             thread: self.thread.clone(),
             mode: match self.pass {
                 Pass::One => self.setup.options.mode,

@@ -105,7 +105,7 @@ impl Session {
                 let failure = result.metadata.get("error").cloned().unwrap_or_default();
                 let failure =
                     serde_json::from_value(failure).unwrap_or_else(|_| Failure::interrupted());
-                let partial = last.map(|step| &step.response);
+                let partial = last.map(|step| &*step.response);
                 let partial = partial.filter(|response| response.error.is_some());
                 Some(model_failure(&failure, self.turn, partial.cloned()))
             }

@@ -287,7 +287,7 @@ fn l149_an_empty_reason_is_refused() {
 #[test]
 fn c52_a_failed_run_is_an_error_with_the_partial_answer() {
     let result = ChatResult {
-        final_response: Some(failed()),
+        final_response: Some(failed().into()),
         ..ended(HaltReason::Error)
     };
     assert_eq!(result.text(), "I thi");

@@ -161,7 +161,7 @@ pub(crate) fn broken(message: Message, failure: Failure) -> Response {
 pub(crate) fn step(index: u32, response: Response, thread: Thread) -> Arc<StepResult> {
     Arc::new(StepResult {
         step_index: index,
-        response,
+        response: Arc::new(response),
         thread,
         mode: Mode::Auto,
         manual_tool_calls: Vec::new(),
@@ -174,13 +174,13 @@ pub(crate) fn step(index: u32, response: Response, thread: Thread) -> Arc<StepRe
 pub(crate) fn result(
     steps: Vec<Arc<StepResult>>,
     reason: HaltReason,
-    response: Response,
+    response: impl Into<Arc<Response>>,
 ) -> ChatResult {
     ChatResult {
         thread: steps
             .last()
             .map_or_else(|| Thread::from("hi"), |step| step.thread.clone()),
-        final_response: Some(response),
+        final_response: Some(response.into()),
         steps,
         halted_reason: reason,
         pending_question: None,

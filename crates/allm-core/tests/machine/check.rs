@@ -131,7 +131,7 @@ fn results_of(step: &StepResult) -> Messages {
 pub(crate) fn step_is_what_was_folded(fold: &Fold, step: &Arc<StepResult>) {
     assert_eq!(
         fold.response(),
-        step.response,
+        *step.response,
         "response = fold of its events"
     );
     let mut events_only = fold.clone();

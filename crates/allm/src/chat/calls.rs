@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::IntoFuture;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use allm_core::run::RunKind;
@@ -244,7 +245,10 @@ impl Chat {
         let result = self.await?.into_result()?;
         match (&result.halted_reason, result.final_response) {
             (HaltReason::Completed, Some(response)) => Ok(response.text()),
-            (reason, response) => Err(Unfinished::halted(reason.clone(), response).into()),
+            (reason, response) => {
+                let response = response.map(Arc::unwrap_or_clone);
+                Err(Unfinished::halted(reason.clone(), response).into())
+            }
         }
     }
 

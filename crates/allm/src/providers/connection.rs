@@ -26,8 +26,8 @@ use crate::wire::decode::Decoder;
 use crate::wire::exchange::{Attempt, Exchange};
 
 pub(crate) use options::{connection_answers, connection_options};
-use url::Address;
 pub(crate) use url::encoded;
+use url::{Address, BaseUrl};
 
 /// How a key is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum Auth {
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) name: ProviderName,
-    pub(crate) base_url: String,
+    pub(crate) base_url: BaseUrl,
     /// Name and value, as given.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) query: Vec<(String, String)>,
@@ -92,7 +92,7 @@ impl Connection {
     pub(crate) fn new(name: &str, base_url: &str, auth: Auth) -> Self {
         Self {
             name: name.into(),
-            base_url: base_url.to_owned(),
+            base_url: base_url.to_owned().into(),
             headers: Vec::new(),
             query: Vec::new(),
             auth,
@@ -143,8 +143,8 @@ impl Connection {
         }
     }
 
-    fn address(&self) -> Result<Address, EngineError> {
-        Address::parse(&self.base_url).map_err(|message| self.bad(message))
+    fn address(&self) -> Result<&Address, EngineError> {
+        self.base_url.address().map_err(|message| self.bad(message))
     }
 
     fn named(&self, error: EngineError) -> EngineError {
@@ -335,7 +335,7 @@ impl fmt::Debug for Connection {
         };
         f.debug_struct("Connection")
             .field("name", &self.name)
-            .field("base_url", &url::shown(&self.base_url))
+            .field("base_url", &url::shown(self.base_url.as_str()))
             .field("headers", &names(&self.headers))
             .field("query", &names(&self.query))
             .field("auth", &self.auth)

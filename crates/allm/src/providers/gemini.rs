@@ -79,10 +79,10 @@ impl Gemini {
             location: location.into(),
         };
         let known = self.vertex.as_ref().map(Vertex::base_url);
-        let is_ours = self.connection.base_url == BASE_URL
-            || Some(&self.connection.base_url) == known.as_ref();
+        let base_url = self.connection.base_url.as_str();
+        let is_ours = base_url == BASE_URL || Some(base_url) == known.as_deref();
         if is_ours {
-            self.connection.base_url = vertex.base_url();
+            self.connection.base_url = vertex.base_url().into();
         }
         if self.connection.auth == key_header() {
             self.connection.auth = Auth::Bearer;

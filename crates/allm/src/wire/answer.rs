@@ -10,9 +10,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use allm_core::{
-    Event, FinishReason, HasCalls, Map, Message, MessageCompleted, MessageStarted, Opaque, Origin,
-    Part, ProviderName, RateLimit, RawChunk, RawJson, RequestId, Role, TextCompleted, Usage,
-    Warning,
+    Event, FinishReason, HasCalls, Message, MessageCompleted, MessageStarted, Opaque, Origin, Part,
+    ProviderName, RateLimit, RawChunk, RawJson, RequestId, Role, TextCompleted, Usage, Warning,
 };
 use bytestring::ByteString;
 use serde_json::Value;
@@ -58,7 +57,8 @@ pub(crate) struct Answer {
     raw_finish: Option<String>,
     warnings: Vec<Warning>,
     rate_limit: Option<RateLimit>,
-    extra: Map,
+    /// In the order told; a key stands there once. A map takes more room, and most answers tell one or two facts.
+    extra: Vec<(String, Value)>,
     body: Option<RawJson>,
 }
 
@@ -81,7 +81,7 @@ impl Answer {
             raw_finish: None,
             warnings: Vec::new(),
             rate_limit: None,
-            extra: Map::new(),
+            extra: Vec::new(),
             body: None,
         }
     }
@@ -145,11 +145,15 @@ impl Answer {
 
     /// A provider fact without a field.
     pub(crate) fn extra(&mut self, key: &str, value: Value) {
-        self.extra.insert(key.to_owned(), value);
+        match self.extra.iter_mut().find(|(known, _)| known == key) {
+            Some((_, known)) => *known = value,
+            None => self.extra.push((key.to_owned(), value)),
+        }
     }
 
     pub(crate) fn extra_of(&self, key: &str) -> Option<&Value> {
-        self.extra.get(key)
+        let mut known = self.extra.iter();
+        known.find_map(|(name, value)| (name == key).then_some(value))
     }
 
     /// Tells once of something that was left out or looked odd.
@@ -281,7 +285,7 @@ impl Answer {
             provider_request_id: self.provider_request_id.take(),
             warnings: std::mem::take(&mut self.warnings),
             rate_limit: self.rate_limit,
-            extra: std::mem::take(&mut self.extra),
+            extra: std::mem::take(&mut self.extra).into_iter().collect(),
             raw: self.body.take(),
             ..MessageCompleted::new(message)
         };

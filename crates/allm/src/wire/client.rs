@@ -81,13 +81,13 @@ pub(crate) struct NoRoots;
 
 fn client(limit: Option<Duration>, security: Security) -> Result<HttpClient, NoRoots> {
     let limited = Limited {
-        way: match security {
+        way: Arc::new(match security {
             Security::Tls => Secured::Tls(connector()?),
             Security::Plain => Secured::Plain(Way::of_environment()),
-        },
+        }),
         limit,
     };
-    let pooled: Client<Limited, Full<Bytes>> = Client::builder(TokioExecutor::new())
+    let pooled: Client<Limited, Boxed> = Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(Duration::from_secs(90))
         .build(limited);
@@ -109,11 +109,14 @@ fn connector() -> Result<HttpsConnector<Way>, NoRoots> {
     Ok(CONNECTOR.get_or_init(|| tls).clone())
 }
 
-impl Transport for Client<Limited, Full<Bytes>> {
+/// A request's body. Each connection has room for 32 requests that wait, so what lies aside counts 32 times.
+type Boxed = Box<Full<Bytes>>;
+
+impl Transport for Client<Limited, Boxed> {
     fn send(&self, request: Request<Full<Bytes>>) -> Sending {
-        let client = self.clone();
+        let sent = self.request(request.map(Box::new));
         Box::pin(async move {
-            let response = client.request(request).await?;
+            let response = sent.await?;
             Ok(response.map(|body| body.map_err(BoxError::from).boxed_unsync()))
         })
     }
@@ -175,24 +178,23 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     )
 }
 
-/// Connects within a limit: name, TCP and TLS.
+/// Connects within a limit: name, TCP and TLS. While a connection is made there are several copies of it.
 #[derive(Clone)]
 pub(crate) struct Limited {
-    way: Secured,
+    way: Arc<Secured>,
     limit: Option<Duration>,
 }
 
-#[derive(Clone)]
 enum Secured {
     Tls(HttpsConnector<Way>),
     Plain(Way),
 }
 
 impl Secured {
-    fn call(&mut self, to: Uri) -> Connecting<Link> {
+    fn call(&self, to: Uri) -> Connecting<Link> {
         match self {
             Self::Tls(tls) => {
-                let connecting = tls.call(to);
+                let connecting = tls.clone().call(to);
                 Box::pin(async move { connecting.await.map(Link::from) })
             }
             // An address is of one kind, and so is the client that was made for it.
@@ -201,7 +203,7 @@ impl Secured {
                 Box::pin(std::future::ready(Err(error.into())))
             }
             Self::Plain(way) => {
-                let connecting = way.call(to);
+                let connecting = way.clone().call(to);
                 Box::pin(
                     async move { connecting.await.map(MaybeHttpsStream::Http).map(Link::from) },
                 )

@@ -97,7 +97,7 @@ async fn c20_home_again_the_opaque_value_is_sent_again() {
                 let result = engine.chat(thread).model(side.model).await.unwrap();
                 assert_eq!(result.text(), side.text, "{case}");
                 let body = side.server.last().body;
-                let warnings = result.final_response.unwrap().warnings;
+                let warnings = result.final_response.unwrap().warnings.clone();
                 let told = warnings
                     .into_iter()
                     .filter(|it| it.code == "opaque_dropped");

@@ -30,7 +30,7 @@ pub(crate) fn any_step_result() -> BoxedStrategy<StepResult> {
             )| {
                 StepResult {
                     step_index,
-                    response,
+                    response: Arc::new(response),
                     thread,
                     mode,
                     manual_tool_calls,
@@ -97,7 +97,7 @@ pub(crate) fn any_chat_result() -> BoxedStrategy<ChatResult> {
             ChatResult {
                 steps: steps.collect(),
                 thread,
-                final_response,
+                final_response: final_response.map(Arc::new),
                 halted_reason,
                 pending_question,
                 pending_tool_call_id,

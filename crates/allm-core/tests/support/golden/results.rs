@@ -25,11 +25,11 @@ pub(super) fn tool_step() -> StepResult {
         .clone();
     StepResult {
         step_index: 0,
-        response: Response {
+        response: Arc::new(Response {
             finish_reason: Some(FinishReason::ToolCalls),
             usage: usage(),
             ..Response::new(message)
-        },
+        }),
         tool_results: thread.messages.iter_from(3).cloned().collect(),
         thread,
         mode: Mode::Auto,
@@ -42,7 +42,7 @@ pub(super) fn tool_step() -> StepResult {
 fn final_step() -> StepResult {
     StepResult {
         step_index: 1,
-        response: stopped("72 °F; I have no clock."),
+        response: Arc::new(stopped("72 °F; I have no clock.")),
         thread: answered(),
         mode: Mode::Auto,
         manual_tool_calls: Vec::new(),
@@ -57,10 +57,10 @@ fn manual_step() -> StepResult {
     let message = Message::assistant("May I?").with_tool_calls(calls.clone());
     StepResult {
         step_index: 0,
-        response: Response {
+        response: Arc::new(Response {
             finish_reason: Some(FinishReason::ToolCalls),
             ..Response::new(message.clone())
-        },
+        }),
         thread: Thread::from("hi").with(message),
         mode: Mode::Manual,
         manual_tool_calls: calls,
@@ -72,11 +72,11 @@ fn manual_step() -> StepResult {
 
 fn failed_step() -> StepResult {
     StepResult {
-        response: Response {
+        response: Arc::new(Response {
             finish_reason: Some(FinishReason::Error),
             error: Some(failure()),
             ..Response::new(Message::assistant("I thi"))
-        },
+        }),
         metadata: map(json!({"halted_reason": "error", "error": failure()})),
         ..final_step()
     }

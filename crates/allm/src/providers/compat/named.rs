@@ -204,7 +204,7 @@ mod tests {
         ] {
             assert_eq!(server.provider().as_str(), name);
             assert!(crate::engine::models::KNOWN.contains(&name), "{name}");
-            assert_eq!(server.connection.base_url, url);
+            assert_eq!(server.connection.base_url.as_str(), url);
             assert_eq!(server.key_use, key, "{name}");
             assert_eq!(server.check_config(), Ok(()));
         }

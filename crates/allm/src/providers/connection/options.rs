@@ -6,6 +6,7 @@ macro_rules! connection_options {
         /// What stands before the wire's own path.
         #[must_use]
         pub fn base_url(mut self, url: impl Into<String>) -> Self {
+            let url: String = url.into();
             self.connection.base_url = url.into();
             self
         }

@@ -38,7 +38,7 @@ impl Connection {
                 redactor = with(redactor, value);
             }
         }
-        let base = self.base_url.split_once('?');
+        let base = self.base_url.as_str().split_once('?');
         for pair in base.map_or("", |(_, query)| query).split('&') {
             if let Some((name, value)) = pair.split_once('=')
                 && is_secret(name)

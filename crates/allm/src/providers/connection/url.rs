@@ -1,10 +1,39 @@
 //! Addresses: a base URL, and what is joined to it.
 
+use std::sync::Arc;
+
 use allm_core::Server;
 use http::Uri;
 use http::uri::Scheme;
 
 use crate::wire::client::is_loopback;
+
+/// A base URL as it was given. It is read once.
+#[derive(Clone)]
+pub(crate) struct BaseUrl {
+    text: String,
+    address: Arc<Result<Address, String>>,
+}
+
+impl BaseUrl {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What it says, or what is wrong with it.
+    pub(super) fn address(&self) -> Result<&Address, &str> {
+        self.address.as_ref().as_ref().map_err(String::as_str)
+    }
+}
+
+impl From<String> for BaseUrl {
+    fn from(text: String) -> Self {
+        Self {
+            address: Arc::new(Address::parse(&text)),
+            text,
+        }
+    }
+}
 
 /// A base URL that was read.
 pub(super) struct Address {

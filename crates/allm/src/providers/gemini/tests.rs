@@ -33,7 +33,7 @@ fn p90_a_model_is_encoded() {
 fn p89_vertex() {
     let regional = Gemini::new().vertex("my-project", "europe-west4");
     let base = "https://europe-west4-aiplatform.googleapis.com/v1";
-    assert_eq!(regional.connection.base_url, base);
+    assert_eq!(regional.connection.base_url.as_str(), base);
     assert_eq!(regional.connection.auth, Auth::Bearer);
     assert_eq!(
         regional.path("models/gemini-x"),
@@ -41,7 +41,7 @@ fn p89_vertex() {
     );
     let global = regional.vertex("p", "global");
     assert_eq!(
-        global.connection.base_url,
+        global.connection.base_url.as_str(),
         "https://aiplatform.googleapis.com/v1"
     );
     assert!(
@@ -60,7 +60,7 @@ fn p89_vertex() {
         .base_url(base)
         .auth(Auth::None);
     for gemini in [before, after] {
-        assert_eq!(gemini.connection.base_url, base);
+        assert_eq!(gemini.connection.base_url.as_str(), base);
         assert_eq!(gemini.connection.auth, Auth::None);
     }
     assert!(

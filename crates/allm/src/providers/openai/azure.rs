@@ -56,7 +56,8 @@ impl Azure {
             "https://{}.openai.azure.com/openai/deployments/{}",
             self.resource,
             encoded(&name)
-        );
+        )
+        .into();
         self.connection.query.retain(|(known, _)| known != VERSION);
         let version = api_version.into();
         self.connection
@@ -141,13 +142,13 @@ mod tests {
     fn p87_two_addresses() {
         let azure = Azure::new("res");
         let base = "https://res.openai.azure.com/openai";
-        assert_eq!(azure.connection.base_url, format!("{base}/v1"));
+        assert_eq!(azure.connection.base_url.as_str(), format!("{base}/v1"));
         assert_eq!(azure.connection.auth, Auth::Header("api-key".to_owned()));
         assert_eq!(azure.wires(&call("gpt-5")).api, Api::Responses);
         assert_eq!(azure.wires(&call("gpt-4o")).api, Api::ChatCompletions);
         let azure = azure.deployment("a b", "v1").deployment("a b", "v2");
         assert_eq!(
-            azure.connection.base_url,
+            azure.connection.base_url.as_str(),
             format!("{base}/deployments/a%20b")
         );
         assert_eq!(

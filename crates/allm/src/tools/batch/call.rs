@@ -251,7 +251,8 @@ impl Ending {
     async fn finish(&self, ended: Result<ToolOutcome, ToolFailure>) {
         let outcome = match ended {
             Ok(outcome) => outcome,
-            Err(failure) => self.call.settle(failure).await,
+            // In a box, so that a call that succeeds has no room for it.
+            Err(failure) => Box::pin(self.call.settle(failure)).await,
         };
         self.call.shared.board.finish(self.call.place, outcome);
     }

@@ -221,3 +221,27 @@ fn one_terminal_event() {
         ["message_started", "message_completed"]
     );
 }
+
+/// The message has the name that a wire tells only after it has completed the call, and its arguments are those told.
+#[test]
+fn a_name_that_comes_after_the_end_of_its_call_is_in_the_message() {
+    let mut answer = answer();
+    let call = answer.call(None);
+    answer.call_id(call, "1");
+    answer.arguments(call, "{\"x\":1}".into());
+    answer.complete_call(call);
+    answer.call_name(call, "look");
+    answer.finish(Some(FinishReason::ToolCalls), None);
+    answer.complete();
+    let seen = events(&mut answer);
+    let Some(Event::MessageCompleted(completed)) = seen.last() else {
+        panic!("{seen:?}")
+    };
+    let calls = &completed.message.tool_calls;
+    let expected = allm_core::ToolCall {
+        wire_id: Some("1".to_owned()),
+        at: calls.first().and_then(|call| call.at),
+        ..allm_core::ToolCall::new("1", "look", "{\"x\":1}")
+    };
+    assert_eq!(*calls, [expected]);
+}

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::wire::lenient::{Count, List, Object, Text, anything, nothing_of};
 
-/// A chunk.
+/// A chunk. What hardly any chunk has is in a box: a chunk is moved often while it is read.
 #[derive(serde::Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
@@ -26,7 +26,7 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     pub(super) error: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub(super) x_groq: Object<Groq<'a>>,
+    pub(super) x_groq: Object<Box<Groq<'a>>>,
     #[serde(borrow, default)]
     pub(super) system_fingerprint: Text<'a>,
     #[serde(borrow, default)]
@@ -69,7 +69,7 @@ pub(super) struct Choice<'a> {
     #[serde(borrow, default)]
     pub(super) delta: Object<Delta<'a>>,
     #[serde(borrow, default)]
-    pub(super) message: Object<Delta<'a>>,
+    pub(super) message: Object<Box<Delta<'a>>>,
     #[serde(borrow, default)]
     pub(super) finish_reason: Text<'a>,
     #[serde(borrow, default)]
@@ -104,7 +104,7 @@ pub(super) struct Delta<'a> {
     #[serde(borrow, default)]
     pub(super) tool_calls: List<Object<CallDelta<'a>>>,
     #[serde(borrow, default)]
-    pub(super) function_call: Object<Function<'a>>,
+    pub(super) function_call: Object<Box<Function<'a>>>,
     #[serde(borrow, default)]
     pub(super) annotations: Option<&'a RawValue>,
 }

@@ -159,7 +159,7 @@ impl ChatDecoder {
     }
 
     fn choice(&mut self, choice: &Choice<'_>, frame: &ByteString, answer: &mut Answer) {
-        let (delta, message) = (choice.delta.0.as_ref(), choice.message.0.as_ref());
+        let (delta, message) = (choice.delta.0.as_ref(), choice.message.0.as_deref());
         // Some send both: the empty delta beside the message of a document, or all so far beside the delta of a chunk.
         let (said, whole) = match (self.document, delta, message) {
             (true, delta, message) => (message.or(delta), true),
