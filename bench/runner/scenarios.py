@@ -54,7 +54,7 @@ SCENARIOS = [
              "2,000 requests with the same thread of 200 messages"),
     Scenario("S4", "calls", 1_000, "run", (Count(5, 35),), ("chat",), 1.2,
              "1,000 runs: eight calls at once, their results, a final text"),
-    Scenario("S5", "gaps", 2_000, "stream", (), ("chat",), 1.0,
+    Scenario("S5", "gaps", 2_000, "stream", (Count(100, 350),), ("chat",), 1.0,
              "2,000 streams at once, 40 deltas each, one every 5 ms; CPU time, and peak memory"),
     Scenario("S6", "loop", 400, "turn",
              (Count(40, 60, "turn 50"), Count(90, 110, "turn 100"), Count(190, 210, "turn 200"),

@@ -4,12 +4,13 @@ use crate::request::Request;
 
 /// How long a text delta is.
 const DELTA: usize = 20;
-/// The deltas, in turn.
+/// The deltas, in turn. No text begins or ends with a blank: there are libraries that take it off, and would have read
+/// something else.
 const DELTAS: [&str; 4] = [
-    " a river that flows,",
-    " over stone and sand",
-    " until it sees a sea",
-    " where a ship waits,",
+    "a river which flows,",
+    "over stones and sand",
+    "until it sees no sea",
+    "where the ship waits",
 ];
 /// How many deltas a final text has.
 const FINAL: usize = 10;
