@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent.parent
@@ -34,33 +35,55 @@ def program(package):
     return target() / "release" / f"bench-{package}"
 
 
-def size(package):
-    """How large the program is without what only a debugger reads."""
+# How a client is built: its package, and with what. `allm` speaks all four wires; the peers speak to one provider, and the
+# second client of allm does, too.
+CLIENTS = {"allm, one provider": ("allm", ["--no-default-features"])}
+
+
+def client(name):
+    """The package of a client, and the arguments that cargo gets for it."""
+    package, chosen = CLIENTS.get(name, (name, []))
+    return ["-p", f"bench-{package}", *chosen]
+
+
+def size(program):
+    """How large a program is without what only a debugger reads."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "stripped"
-        shutil.copy(program(package), copy)
+        shutil.copy(program, copy)
         subprocess.run(["strip", copy], check=True)
         return copy.stat().st_size
 
 
-def crates(package):
-    """How many crates the client of a library is built from, without its own two."""
-    tree = cargo("tree", "--locked", "-p", f"bench-{package}", "-e", "normal,build", "--prefix", "none",
+def crates(name):
+    """How many crates a client is built from, without its own two."""
+    tree = cargo("tree", "--locked", *client(name), "-e", "normal,build", "--prefix", "none",
                  "--format", "{p}", capture_output=True, text=True).stdout
     names = {" ".join(line.split()[:2]) for line in tree.splitlines() if line.strip()}
     own = ("bench-", "stats_alloc ", "anyhow ")
     return len([name for name in names if not name.startswith(own)])
 
 
-def clean_build(package):
-    """How long a build takes that finds nothing built: wall and CPU seconds."""
-    with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, CARGO_TARGET_DIR=folder, CARGO_INCREMENTAL="0")
-        before, begun = os.times(), time.monotonic()
-        cargo("build", "--release", "--locked", "-p", f"bench-{package}", env=environment, capture_output=True)
-        wall, after = time.monotonic() - begun, os.times()
+@dataclass
+class CleanBuild:
+    """A build that found nothing built."""
+
+    program: Path
+    wall: float
+    cpu: float
+
+
+def clean_build(name):
+    """Builds a client where nothing is built, and says how long that took."""
+    folder = target() / "clean" / name.replace(", ", "-").replace(" ", "-")
+    shutil.rmtree(folder, ignore_errors=True)
+    environment = dict(os.environ, CARGO_TARGET_DIR=str(folder), CARGO_INCREMENTAL="0")
+    before, begun = os.times(), time.monotonic()
+    cargo("build", "--release", "--locked", *client(name), env=environment, capture_output=True)
+    wall, after = time.monotonic() - begun, os.times()
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return wall, cpu
+    package = CLIENTS.get(name, (name, []))[0]
+    return CleanBuild(folder / "release" / f"bench-{package}", wall, cpu)
 
 
 SHOWN = ["allm", "rig-core", "genai", "async-openai", "llm", "reqwest", "hyper", "tokio", "serde_json"]

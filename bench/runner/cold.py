@@ -19,27 +19,31 @@ class Cold:
     memory: float
     size: int
     crates: int
-    build: tuple | None
-    """Wall and CPU seconds of a clean build, if it was measured."""
+    build: build.CleanBuild | None
+    """A clean build, if it was measured."""
 
 
 def cold(server, libraries, rounds, built):
-    """Measures every library; `built` are those whose clean builds are timed."""
+    """Measures every library; `built` are those whose clean builds are timed, and whose programs are those."""
     say(f"S7: {', '.join(libraries)}")
-    runs = {library: [] for library in libraries}
+    builds = {}
+    for name in built:
+        say(f"  clean build of {name}")
+        builds[name] = build.clean_build(name)
+    names = [*libraries, *(name for name in built if name not in libraries)]
+    programs = {name: builds[name].program if name in builds else build.program(name) for name in names}
+    runs = {name: [] for name in names}
     for _ in range(rounds):
-        for library in libraries:
-            command = [build.program(library), "text", "chat", server.url, "10"]
-            runs[library].append(process.run(command))
-    results = {}
-    for library, done in runs.items():
-        say(f"  size, crates{', clean build' if library in built else ''} of {library}")
-        results[library] = Cold(
+        for name in names:
+            runs[name].append(process.run([programs[name], "text", "chat", server.url, "10"]))
+    return {
+        name: Cold(
             statistics.median(run.said["first_token"] - run.started for run in done),
             statistics.median(run.cpu for run in done),
             statistics.median(run.memory for run in done),
-            build.size(library),
-            build.crates(library),
-            build.clean_build(library) if library in built else None,
+            build.size(programs[name]),
+            build.crates(name),
+            builds.get(name),
         )
-    return results
+        for name, done in runs.items()
+    }

@@ -23,15 +23,15 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=5, help="how often each client is timed (5)")
     parser.add_argument("--no-callgrind", action="store_true", help="count no instructions")
     parser.add_argument("--no-build", action="store_true", help="measure what was built before")
-    parser.add_argument("--build-times", type=listed, default=["allm", "rig"],
-                        help="whose clean builds S7 times, minutes each (allm,rig); none for nobody's")
+    parser.add_argument("--no-build-times", action="store_true",
+                        help="S7 times no clean builds, which take minutes each")
     parser.add_argument("--quick", action="store_true",
                         help="a twentieth of the work, once: to see that everything works, not what it costs")
     parser.add_argument("--write", action="store_true", help="write BENCHMARKS.md also after a part of the run")
     asked = parser.parse_args()
     asked.share = 0.05 if asked.quick else 1
     if asked.quick:
-        asked.rounds, asked.build_times = 1, []
+        asked.rounds, asked.no_build_times = 1, True
     return asked
 
 
@@ -51,7 +51,8 @@ def main():
         starts = None
         if "S7" in asked.only:
             libraries = [library for library in asked.libs if library not in ("floor", "raw")]
-            starts = cold(server, libraries, 3 * asked.rounds, asked.build_times)
+            built = [] if asked.no_build_times else ["allm", *build.CLIENTS, "rig"]
+            starts = cold(server, libraries, 3 * asked.rounds, built)
     kept = durable.measure(asked.rounds, asked.share) if has_durable else None
     text = page.page(measurement, starts, kept, asked)
     is_whole = (len(asked.only) == len(SCENARIOS) + 2 and asked.wires == WIRES and asked.libs == LIBRARIES

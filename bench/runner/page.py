@@ -136,20 +136,26 @@ def starts(found):
     rig = found.get("rig")
     rows = []
     for library, cold in found.items():
-        wall, cpu = cold.build or (None, None)
+        wall, cpu = (cold.build.wall, cold.build.cpu) if cold.build else (None, None)
         rows.append([library, number(cold.first_token * 1000, 1), number(cold.cpu * 1000, 1),
                      number(cold.memory / (1 << 20), 1), number(cold.size / (1 << 20), 2), str(cold.crates),
                      number(wall, 0), number(cpu, 0)])
     text = table(["", "first token, ms", "CPU, ms", "peak memory, MiB", "program, MiB", "crates", "clean build, s",
                   "its CPU, s"], rows)
-    ours = found.get("allm")
+    ours = [(name, cold) for name, cold in found.items() if name.startswith("allm")]
     if rig and ours:
-        pairs = [("first token", ours.first_token, rig.first_token), ("program", ours.size, rig.size),
-                 ("crates", ours.crates, rig.crates)]
-        if rig.build and ours.build:
-            pairs.append(("clean build, CPU", ours.build[1], rig.build[1]))
-        rows = [[name, number(a / b), verdict(a / b, COLD_TARGET)] for name, a, b in pairs]
-        text += "\n" + table(["allm to rig", "", "target"], rows)
+        def cells(value):
+            shares = [ratio(value(cold), value(rig)) for _, cold in ours]
+            return [cell for share in shares for cell in (number(share), verdict(share, COLD_TARGET))]
+
+        rows = [["first token", *cells(lambda cold: cold.first_token)], ["program", *cells(lambda cold: cold.size)],
+                ["crates", *cells(lambda cold: cold.crates)],
+                ["clean build, CPU", *cells(lambda cold: cold.build and cold.build.cpu)]]
+        head = [cell for name, _ in ours for cell in (name, "target")]
+        text += "\n`allm` speaks to all providers over HTTP/1.1 and HTTP/2, and runs processes as tools, because a program that does not\n"
+        text += "choose gets that. The peers' clients speak to one provider, as `allm, one provider` does (`default-features = false,\n"
+        text += "features = [\"openai\"]`).\n"
+        text += "\n" + table(["to rig", *head], rows)
     return text
 
 

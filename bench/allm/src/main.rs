@@ -2,7 +2,9 @@
 
 mod tools;
 
-use allm::{Anthropic, Api, Engine, Event, EventStream, Gemini, Message, OpenAi, Thread};
+#[cfg(feature = "all-wires")]
+use allm::{Anthropic, Gemini};
+use allm::{Api, Engine, Event, EventStream, Message, OpenAi, Thread};
 use anyhow::{bail, ensure};
 use bench_common::{
     Checked, MAX_TURNS, PROMPT, Plan, Scenario, Wire, at_once, first_token, in_turn, message,
@@ -47,6 +49,7 @@ fn engine(plan: &Plan) -> anyhow::Result<Engine> {
         Wire::Responses => builder
             .provider(openai(Api::Responses))
             .model("openai:gpt-4.1-mini"),
+        #[cfg(feature = "all-wires")]
         Wire::Anthropic => builder
             .provider(
                 Anthropic::new()
@@ -54,6 +57,7 @@ fn engine(plan: &Plan) -> anyhow::Result<Engine> {
                     .api_key("sk-of-nobody-at-all"),
             )
             .model("anthropic:claude-sonnet-4-5"),
+        #[cfg(feature = "all-wires")]
         Wire::Gemini => builder
             .provider(
                 Gemini::new()
@@ -61,6 +65,8 @@ fn engine(plan: &Plan) -> anyhow::Result<Engine> {
                     .api_key("sk-of-nobody-at-all"),
             )
             .model("gemini:gemini-2.5-flash"),
+        #[cfg(not(feature = "all-wires"))]
+        Wire::Anthropic | Wire::Gemini => bail!("this client speaks to one provider"),
     };
     Ok(builder.build()?)
 }

@@ -24,6 +24,12 @@ impl Listener {
         }
     }
 
+    fn note(&self, entries: &[Entry]) {
+        let lengths = entries.iter().map(|entry| entry.bytes.len()).collect();
+        let mut appends = self.appends.lock().unwrap_or_else(PoisonError::into_inner);
+        appends.push(lengths);
+    }
+
     /// What was appended since the last time.
     pub(crate) fn take(&self) -> Vec<Vec<usize>> {
         let mut appends = self.appends.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,10 +58,22 @@ impl SessionStore for Listener {
         entries: &'a [Entry],
         head: &'a HeadUpdate,
     ) -> BoxFuture<'a, Result<Version, StoreError>> {
-        let lengths = entries.iter().map(|entry| entry.bytes.len()).collect();
-        let mut appends = self.appends.lock().unwrap_or_else(PoisonError::into_inner);
-        appends.push(lengths);
+        self.note(entries);
         self.store.append(at, fence, append_id, entries, head)
+    }
+
+    fn append_and_release<'a>(
+        &'a self,
+        at: &'a Position,
+        lease: &'a Lease,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+        snapshot: Option<&'a Snapshot>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.note(entries);
+        let store = &self.store;
+        store.append_and_release(at, lease, append_id, entries, head, snapshot)
     }
 
     fn list<'a>(
@@ -110,6 +128,10 @@ impl SessionStore for Listener {
 
     fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
         self.store.changed(id)
+    }
+
+    fn addressed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        self.store.addressed(id)
     }
 
     fn now(&self) -> BoxFuture<'_, Result<Timestamp, StoreError>> {

@@ -10,7 +10,8 @@ use serde_json::json;
 
 use crate::{Said, Stage};
 
-/// A model that always calls a tool that a person runs.
+/// A model that always calls a tool that a person runs. It remembers what it was asked, so each session has one of its own,
+/// which goes before anything is counted.
 fn engine() -> anyhow::Result<Engine> {
     let script = Script::new()
         .text("May I?")
@@ -22,13 +23,12 @@ fn engine() -> anyhow::Result<Engine> {
 
 pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said> {
     let mut said = Said::new();
-    let engine = engine()?;
     let question = "q".repeat(200);
     let before = held_bytes();
     let mut held = Vec::with_capacity(count);
     for number in 0..count {
         let mut session = Session::new(format!("waiting-{number}"))?;
-        let _ = session.reply(&engine, question.clone()).await?;
+        let _ = session.reply(&engine()?, question.clone()).await?;
         ensure!(session.pending_tool_calls().len() == 1, "it does not wait");
         held.push(session);
     }
@@ -48,12 +48,12 @@ pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said>
         let sessions = Sessions::with(Arc::clone(store), SessionsOptions::default());
         // What is made at the first use does not count.
         let mut first = sessions.create("first").await?;
-        let _ = first.reply(&engine, question.clone()).await?;
+        let _ = first.reply(&engine()?, question.clone()).await?;
         let before = quiet().await;
         let mut held = Vec::with_capacity(count);
         for number in 0..count {
             let mut session = sessions.create(format!("waiting-{number}")).await?;
-            let _ = session.reply(&engine, question.clone()).await?;
+            let _ = session.reply(&engine()?, question.clone()).await?;
             held.push(session);
         }
         let open = (quiet().await - before) as f64 / count as f64;

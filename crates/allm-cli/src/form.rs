@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use allm::ResponseFormat;
-use jsonschema::Validator;
+use allm_schema::Schema;
 use serde_json::Value;
 
 use crate::problem::{Exit, Problem};
@@ -14,7 +14,7 @@ const MAX_FAULTS: usize = 10;
 /// A JSON Schema for the answer.
 pub(crate) struct Form {
     schema: Value,
-    validator: Validator,
+    compiled: Schema,
 }
 
 impl Form {
@@ -39,12 +39,11 @@ impl Form {
             let what = format!("the schema {shown} is no JSON object");
             return Err(Problem::usage(what).advice("it looks like {\"type\": \"object\", …}"));
         }
-        let validator = jsonschema::options().offline().build(&schema);
-        let validator = validator.map_err(|error| {
-            let place = error.instance_path().to_string();
+        let compiled = Schema::compile(&schema).map_err(|error| {
+            let place = error.place();
             Problem::usage(format!("the schema {shown} is wrong at #{place}: {error}"))
         })?;
-        Ok(Self { schema, validator })
+        Ok(Self { schema, compiled })
     }
 
     /// The form that a stored run asked for; `None` if it asked for none that could be checked.
@@ -53,8 +52,8 @@ impl Form {
             return None;
         };
         let schema = format.schema.clone();
-        let validator = jsonschema::options().offline().build(&schema).ok()?;
-        Some(Self { schema, validator })
+        let compiled = Schema::compile(&schema).ok()?;
+        Some(Self { schema, compiled })
     }
 
     pub(crate) fn response_format(&self) -> ResponseFormat {
@@ -65,20 +64,10 @@ impl Form {
     fn parse(&self, text: &str) -> Result<Value, Vec<String>> {
         let value: Value = serde_json::from_str(text.trim())
             .map_err(|error| vec![format!("it is no JSON: {error}")])?;
-        let faults = self.validator.iter_errors(&value).map(|error| {
-            let place = error.instance_path().to_string();
-            match place.is_empty() {
-                true => error.to_string(),
-                false => format!("{place}: {error}"),
-            }
-        });
-        // By place: the validator goes by the order of keys, which depends on how serde_json is built.
-        let mut faults: Vec<String> = faults.collect();
-        faults.sort();
-        faults.truncate(MAX_FAULTS);
+        let faults = self.compiled.faults(&value, MAX_FAULTS);
         match faults.is_empty() {
             true => Ok(value),
-            false => Err(faults),
+            false => Err(faults.iter().map(ToString::to_string).collect()),
         }
     }
 

@@ -56,6 +56,7 @@ mod conduct;
 mod creating;
 mod deleting;
 mod elsewhere;
+mod ending;
 mod fences;
 mod hard;
 mod leases;
@@ -199,6 +200,7 @@ pub async fn check(subject: &dyn StoreSubject) -> Report {
         leases::RULES,
         fences::RULES,
         snapshots::RULES,
+        ending::RULES,
         trimming::RULES,
         deleting::RULES,
         together::RULES,

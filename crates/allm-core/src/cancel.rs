@@ -128,6 +128,14 @@ pub struct Cancelled {
     waits: Option<Waker>,
 }
 
+impl Cancelled {
+    /// Whether the token has fired.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.token.is_cancelled()
+    }
+}
+
 impl Future for Cancelled {
     type Output = ();
 

@@ -88,6 +88,7 @@ pub use store::{
 pub use thread::Thread;
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use tool::{ApprovalRule, Tool};
+pub(crate) use tool_call::read_arguments;
 pub use tool_call::{ORIGINAL_ID, ORIGINAL_NAME, ToolCall};
 pub use tool_spec::{FunctionSpec, ProviderTool, ToolSpec};
 pub use usage::{Cost, Usage};

@@ -3,6 +3,8 @@
 mod function;
 mod reply;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::context::ToolContext;
@@ -44,14 +46,14 @@ pub trait ToolHandler: Send + Sync {
         HandlerStyle::Async
     }
 
-    /// Runs it once.
+    /// Runs it once. The arguments are shared with the events that tell of the call.
     ///
     /// # Cancel safety
     ///
     /// The future is dropped when the call is stopped; whatever it did by then has been done.
     fn call(
         &self,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolReply, ToolError>>;
 }
@@ -104,7 +106,7 @@ pub trait ToolExecutor: Send + Sync {
     fn execute<'a>(
         &'a self,
         tool: &'a Tool,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolReply, ToolError>>;
 }

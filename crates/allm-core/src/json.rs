@@ -52,4 +52,5 @@ pub use foreign::{ForeignFault, foreign_value};
 pub use limits::{Limits, MAX_DEPTH};
 pub use raw::RawJson;
 pub use sorted::{Keyed, Sorted, in_order, sorted, sorted_entries};
+pub(crate) use value::from_value;
 pub use value::{value_from_slice, value_to_string, value_to_vec};

@@ -93,6 +93,35 @@ pub trait SessionStore: Send + Sync {
         head: &'a HeadUpdate,
     ) -> BoxFuture<'a, Result<Version, StoreError>>;
 
+    /// Appends what ends a run, and in the same transaction keeps the snapshot of the session as it then is and gives the
+    /// lease back. So a run ends with one write in place of three, and nobody sees one part of it without the others.
+    ///
+    /// True when all of it was done. False when the entries were appended and nothing else was: then it is for the caller
+    /// to put the snapshot and to release the lease, and where that was done already, asking again does no harm. The
+    /// default is [`append`](Self::append) and false. A snapshot is a cache: it must not be the reason why entries are not
+    /// appended.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`append`](Self::append) with the fence of the lease. The same `append_id` with the same entries again
+    /// is no error here, either.
+    fn append_and_release<'a>(
+        &'a self,
+        at: &'a Position,
+        lease: &'a Lease,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+        snapshot: Option<&'a Snapshot>,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let _ = snapshot;
+        Box::pin(async move {
+            let fence = Some(lease.fence);
+            self.append(at, fence, append_id, entries, head).await?;
+            Ok(false)
+        })
+    }
+
     /// Lists heads that match the filter ([`SessionFilter::matches`]), ordered by creation time and then by id.
     ///
     /// Pages are at most as long as asked, and may be shorter; only a page without `next` is the last. A session that
@@ -199,6 +228,14 @@ pub trait SessionStore: Send + Sync {
     fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
         let _ = id;
         Box::pin(std::future::pending())
+    }
+
+    /// Ready soon after something was appended to the session without a fence: by somebody who does not drive it. The
+    /// driver waits for this, and is not woken by what it has written itself.
+    ///
+    /// A hint, as [`changed`](Self::changed) is, which is the default.
+    fn addressed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        self.changed(id)
     }
 
     /// The time by the store's clock.

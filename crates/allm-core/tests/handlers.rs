@@ -47,7 +47,7 @@ fn object(value: Value) -> Map {
 fn reply(tool: &Tool, arguments: Value) -> Result<ToolReply, ToolError> {
     let handler = tool.handler.as_ref().expect("a handler");
     let context = ToolContext::new(ToolCall::new("c", "t", "{}"));
-    let mut future = pin!(handler.call(object(arguments), context));
+    let mut future = pin!(handler.call(object(arguments).into(), context));
     match future
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))

@@ -108,6 +108,7 @@ fn every_type_reads_back_equal() {
         fence: Fence(3),
         ttl: Lease::DEFAULT_TTL,
         expires_at: time(1),
+        version: Some(Version(2)),
     });
     round(&SessionFilter::new());
     round(
@@ -205,6 +206,7 @@ fn a_lease_keeps_its_ttl_in_milliseconds() {
         fence: Fence(1),
         ttl: Duration::from_millis(1_500),
         expires_at: time(1_500),
+        version: None,
     };
     let written = serde_json::to_value(&lease).expect("serialises");
     assert_eq!(written["ttl"], json!(1_500));

@@ -57,6 +57,25 @@ impl KillingStore {
         }
     }
 
+    async fn appended<T>(
+        &self,
+        name: String,
+        at: &Position,
+        entries: &[Entry],
+        write: Answer<'_, T>,
+    ) -> Result<T, StoreError> {
+        let done = self.around(&name, write).await;
+        let is_outcome =
+            |entry: &&Entry| read(entry).is_ok_and(|entry| entry.body.kind() == "tool_outcome");
+        if done.is_ok() {
+            for _ in entries.iter().filter(is_outcome) {
+                self.points.count("outcomes");
+            }
+            self.keep(at, entries);
+        }
+        done
+    }
+
     async fn around<T>(&self, name: &str, write: Answer<'_, T>) -> Result<T, StoreError> {
         self.points.pass(&format!("before {name}"));
         let done = write.await;
@@ -107,19 +126,23 @@ impl SessionStore for KillingStore {
         entries: &'a [Entry],
         head: &'a HeadUpdate,
     ) -> Answer<'a, Version> {
-        Box::pin(async move {
-            let write = self.inner.append(at, fence, append_id, entries, head);
-            let done = self.around(&name_of(entries), write).await;
-            let is_outcome =
-                |entry: &&Entry| read(entry).is_ok_and(|entry| entry.body.kind() == "tool_outcome");
-            if done.is_ok() {
-                for _ in entries.iter().filter(is_outcome) {
-                    self.points.count("outcomes");
-                }
-                self.keep(at, entries);
-            }
-            done
-        })
+        let write = self.inner.append(at, fence, append_id, entries, head);
+        Box::pin(self.appended(name_of(entries), at, entries, write))
+    }
+
+    fn append_and_release<'a>(
+        &'a self,
+        at: &'a Position,
+        lease: &'a Lease,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+        snapshot: Option<&'a Snapshot>,
+    ) -> Answer<'a, bool> {
+        let inner = &self.inner;
+        let write = inner.append_and_release(at, lease, append_id, entries, head, snapshot);
+        let name = format!("{} + release", name_of(entries));
+        Box::pin(self.appended(name, at, entries, write))
     }
 
     fn list<'a>(&'a self, filter: &'a SessionFilter, page: PageRequest) -> Answer<'a, Page<Head>> {
@@ -166,6 +189,10 @@ impl SessionStore for KillingStore {
 
     fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
         self.inner.changed(id)
+    }
+
+    fn addressed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        self.inner.addressed(id)
     }
 
     fn now(&self) -> Answer<'_, Timestamp> {

@@ -42,7 +42,7 @@ struct Handler {
 impl ToolHandler for Handler {
     fn call(
         &self,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         Box::pin(async move {

@@ -87,7 +87,7 @@ async fn two_calls_at_once_are_run_and_answered() {
             .response
             .tool_calls()
             .iter()
-            .map(|call| call.raw_arguments.as_str())
+            .map(|call| &*call.raw_arguments)
             .collect();
         let cities: Vec<Value> = cities
             .iter()

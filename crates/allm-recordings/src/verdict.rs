@@ -152,7 +152,7 @@ pub fn calls_text(calls: &[ToolCall]) -> String {
         return String::new();
     }
     let calls = calls.iter().map(|call| {
-        let id = call.wire_id.clone().unwrap_or_default();
+        let id = call.wire_id.as_deref().unwrap_or_default();
         Value::from(vec![
             id.into(),
             call.original_name().into(),
@@ -170,7 +170,7 @@ fn arguments(call: &ToolCall) -> Value {
     }
     match serde_json::from_str(&call.raw_arguments) {
         Ok(Value::Object(arguments)) => arguments.into(),
-        _ => call.raw_arguments.clone().into(),
+        _ => (*call.raw_arguments).into(),
     }
 }
 
@@ -229,7 +229,7 @@ mod tests {
         let raw =
             r#"{"b":1.0,"a":[0.5,-0.0,1e20,2.5e-7,18446744073709551615,"é\u0001\n\"/"],"c":{}}"#;
         let mut call = ToolCall::new("x", "f", raw);
-        call.wire_id = Some("id".to_owned());
+        call.wire_id = Some("id".into());
         let cut = ToolCall::cut_off("y", "g", "{\"a\": ");
         let none = ToolCall::new("z", "h", " ");
         let expected = concat!(

@@ -134,6 +134,27 @@ impl SessionStore for Elsewhere {
         })
     }
 
+    fn append_and_release<'a>(
+        &'a self,
+        at: &'a Position,
+        lease: &'a Lease,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+        snapshot: Option<&'a Snapshot>,
+    ) -> Answer<'a, bool> {
+        let (at, lease, entries) = (at.clone(), lease.clone(), entries.to_vec());
+        let (head, snapshot) = (head.clone(), snapshot.cloned());
+        self.ask(move |store| {
+            Box::pin(async move {
+                let snapshot = snapshot.as_ref();
+                let done =
+                    store.append_and_release(&at, &lease, append_id, &entries, &head, snapshot);
+                done.await
+            })
+        })
+    }
+
     fn list<'a>(&'a self, filter: &'a SessionFilter, page: PageRequest) -> Answer<'a, Page<Head>> {
         let filter = filter.clone();
         self.ask(move |store| Box::pin(async move { store.list(&filter, page).await }))

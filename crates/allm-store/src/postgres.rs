@@ -12,13 +12,14 @@ mod write;
 use std::fmt;
 use std::sync::Arc;
 
-use allm_core::{StoreError, StoreReason};
+use allm_core::{SessionId, StoreError, StoreReason};
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, raw_sql};
 use tokio::time::timeout;
 
 use crate::database::connections::Connections;
 use crate::database::fault;
+use crate::hints::Writer;
 use hear::Hearing;
 pub use options::PostgresOptions;
 use sql::{Sql, quoted};
@@ -114,6 +115,13 @@ impl PostgresStore {
                     return Err(told(error));
                 }
             }
+        }
+    }
+
+    /// Tells everybody that something was appended.
+    fn tell(&self, id: &SessionId, by: Writer) {
+        if let Some(hearing) = &self.hearing {
+            hearing.tell(id, by);
         }
     }
 

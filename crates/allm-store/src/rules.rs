@@ -6,6 +6,12 @@ use allm_core::{StoreError, StoreReason, Version};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) const INLINE_BYTES: usize = 64 * 1024;
 
+/// Whether content is kept in its row.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) const fn is_short(bytes: &[u8]) -> bool {
+    bytes.len() <= INLINE_BYTES
+}
+
 /// How long a tombstone stays, in milliseconds: 30 days.
 pub(crate) const TOMBSTONE_MILLIS: i64 = 30 * 24 * 60 * 60 * 1000;
 

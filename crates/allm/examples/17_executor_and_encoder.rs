@@ -10,6 +10,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
+use std::sync::Arc;
 
 use allm::{
     BoxFuture, DefaultExecutor, EncodeError, Engine, Fake, JsonEncoder, Map, Script, Tool,
@@ -30,7 +31,7 @@ impl ToolExecutor for Logged {
     fn execute<'a>(
         &'a self,
         tool: &'a Tool,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolReply, ToolError>> {
         Box::pin(async move {

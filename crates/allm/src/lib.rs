@@ -77,7 +77,14 @@
 //! | `openai` | yes | `OpenAi` by both of its APIs, `Azure`, and `Compat` for the servers that speak alike |
 //! | `anthropic` | yes | `Anthropic`: the Messages API |
 //! | `gemini` | yes | `Gemini`: Google's models, over the Gemini API or Vertex AI |
+//! | `http2` | yes | HTTP/2 with the servers that offer it: many calls at once over one connection. Without it HTTP/1.1 alone |
 //! | `process` | yes | tools that are child processes: `ProcessTool`, `ProcessExecutor`; on Unix |
+
+// What providers share is not used by each of them.
+#![cfg_attr(
+    not(all(feature = "anthropic", feature = "gemini", feature = "openai")),
+    allow(dead_code, reason = "a build with some of the providers")
+)]
 
 #[doc(hidden)]
 pub mod __private;

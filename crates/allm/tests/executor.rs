@@ -41,7 +41,7 @@ const RESERVED: [&str; 11] = [
 async fn execute(tool: &Tool) -> Result<ToolReply, ToolError> {
     let context = ToolContext::new(call(0, tool.name.as_str()));
     DefaultExecutor::new()
-        .execute(tool, Map::new(), &context)
+        .execute(tool, Arc::default(), &context)
         .await
 }
 
@@ -144,7 +144,7 @@ async fn l39_replies_and_context_pass_unchanged() {
 fn panics(with: fn()) -> [Tool; 4] {
     struct First(fn());
     impl ToolHandler for First {
-        fn call(&self, _: Map, _: ToolContext) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
+        fn call(&self, _: Arc<Map>, _: ToolContext) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
             (self.0)();
             Box::pin(async { Ok(ToolReply::ok(&1)) })
         }
@@ -216,7 +216,7 @@ async fn l43_a_blocking_handler_that_was_cancelled_does_not_begin() {
     let context = ToolContext::new(call(0, "t"));
     context.cancel.cancel();
     let error = DefaultExecutor::new()
-        .execute(&blocking, Map::new(), &context)
+        .execute(&blocking, Arc::default(), &context)
         .await
         .unwrap_err();
     assert_eq!(error.reason, ToolReason::HandlerExit);
@@ -235,7 +235,7 @@ async fn l44_no_handler() {
 struct Fixed(Value);
 
 impl ToolHandler for Fixed {
-    fn call(&self, _: Map, _: ToolContext) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
+    fn call(&self, _: Arc<Map>, _: ToolContext) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         Box::pin(async { Ok(ToolReply::ok(&self.0)) })
     }
 }
@@ -283,7 +283,7 @@ impl ToolExecutor for Custom {
     fn execute<'a>(
         &'a self,
         _: &'a Tool,
-        _: Map,
+        _: Arc<Map>,
         _: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolReply, ToolError>> {
         self.count.add();
@@ -316,7 +316,7 @@ async fn l50_a_panic_of_an_executor() {
         fn execute<'a>(
             &'a self,
             tool: &'a Tool,
-            _: Map,
+            _: Arc<Map>,
             _: &'a ToolContext,
         ) -> BoxFuture<'a, Result<ToolReply, ToolError>> {
             assert_ne!(tool.name.as_str(), "bad", "early");
@@ -359,7 +359,7 @@ async fn a_blocking_handler_that_waits_breaks_its_word() {
             HandlerStyle::Blocking
         }
 
-        fn call(&self, _: Map, _: ToolContext) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
+        fn call(&self, _: Arc<Map>, _: ToolContext) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
             Box::pin(std::future::pending())
         }
     }

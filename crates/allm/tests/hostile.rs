@@ -269,7 +269,7 @@ fn l98_hostile_tools_of_every_kind_in_one_turn() {
     }
     let expected = cast
         .iter()
-        .map(|(tool, outcome)| (tool.name.to_string(), (*outcome).to_owned()));
+        .map(|(tool, outcome)| (tool.name.clone(), (*outcome).to_owned()));
     assert_eq!(outcomes, expected.collect());
     assert_eq!(closings, vec![1; cast.len()]);
     for ((tool, outcome), message) in cast.iter().zip(result.steps[0].tool_results.iter()) {

@@ -65,7 +65,7 @@ impl ToolExecutor for Crashing {
     fn execute<'a>(
         &'a self,
         _: &'a Tool,
-        _: Map,
+        _: Arc<Map>,
         _: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolReply, ToolError>> {
         Box::pin(async { Err(ToolError::new(self.0, "inner words").cause("inner cause")) })

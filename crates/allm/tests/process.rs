@@ -40,7 +40,8 @@ fn shell(script: &str) -> ProcessTool {
 }
 
 async fn reply(tool: &ProcessTool) -> Result<ToolReply, ToolError> {
-    tool.call(Map::new(), ToolContext::new(call(0, "t"))).await
+    tool.call(Map::new().into(), ToolContext::new(call(0, "t")))
+        .await
 }
 
 async fn failure(tool: &ProcessTool) -> (ToolReason, String) {
@@ -121,7 +122,7 @@ async fn the_forms_of_a_reply() {
 #[tokio::test]
 async fn l297_a_person_s_answer_is_in_the_input() {
     let tool = shell(r#"printf '{"ok":'; cat; printf '}'"#);
-    let told = async |context| match tool.call(Map::new(), context).await {
+    let told = async |context| match tool.call(Map::new().into(), context).await {
         Ok(ToolReply::Ok(value)) => value.get().unwrap().clone(),
         other => panic!("{other:?}"),
     };
@@ -240,7 +241,7 @@ async fn input_that_nobody_reads() {
     let arguments = Map::from_iter([("a".to_owned(), json!("x".repeat(1 << 20)))]);
     let context = ToolContext::new(call(0, "t"));
     assert_eq!(
-        tool.call(arguments, context).await.unwrap(),
+        tool.call(arguments.into(), context).await.unwrap(),
         ToolReply::ok(&1)
     );
 }
@@ -408,7 +409,9 @@ async fn l287_words_from_the_arguments() {
         .text_output();
     let text = "a b; $(id) 'c' \"d\" *\n{e}";
     let arguments = Map::from_iter([("text".to_owned(), json!(text))]);
-    let got = tool.call(arguments, ToolContext::new(call(0, "t"))).await;
+    let got = tool
+        .call(arguments.into(), ToolContext::new(call(0, "t")))
+        .await;
     let expected = format!("<fixed><{text}>");
     assert_eq!(got.unwrap(), ToolReply::ok(&expected));
     assert_eq!(reply(&tool).await.unwrap(), reported("which text?"));
@@ -443,13 +446,19 @@ async fn an_executor_knows_its_programs() {
     let only = ProcessExecutor::new().tool("t", ProcessTool::new("/bin/echo").arg("42"));
     let context = ToolContext::new(call(0, "u"));
     let own = giving("u", json!("own"));
-    let error = only.execute(&own, Map::new(), &context).await.unwrap_err();
+    let error = only
+        .execute(&own, Arc::default(), &context)
+        .await
+        .unwrap_err();
     assert_eq!(
         (error.reason, error.tool_name.unwrap()),
         (ToolReason::NotFound, "u".into())
     );
     let others = only.others(DefaultExecutor::new());
-    let got = others.execute(&own, Map::new(), &context).await.unwrap();
+    let got = others
+        .execute(&own, Arc::default(), &context)
+        .await
+        .unwrap();
     assert_eq!(got, ToolReply::ok("own"));
 
     let seen = Arc::new(std::sync::Mutex::new(None));

@@ -456,7 +456,7 @@ impl allm::ToolExecutor for NeverAsked {
     fn execute<'a>(
         &'a self,
         _: &'a Tool,
-        _: allm::Map,
+        _: Arc<allm::Map>,
         _: &'a ToolContext,
     ) -> allm::BoxFuture<'a, Result<allm::ToolReply, allm::ToolError>> {
         panic!("the executor was asked")

@@ -226,7 +226,7 @@ impl Conversation {
     fn call_text(&self, open: &OpenWait) -> String {
         let turn = self.session.open_turn();
         let call = turn.and_then(|turn| turn.get(open.call));
-        let arguments = call.map_or("", |call| call.call.raw_arguments.as_str());
+        let arguments = call.map_or("", |call| &*call.call.raw_arguments);
         format!("{}({arguments})", open.tool)
     }
 }

@@ -179,7 +179,7 @@ impl ToolExecutor for Answered {
     fn execute<'a>(
         &'a self,
         tool: &'a Tool,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolReply, ToolError>> {
         let mut context = context.clone();

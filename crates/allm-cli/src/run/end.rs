@@ -155,7 +155,7 @@ fn waiting(conversation: &Conversation) -> Problem {
                 _ => {
                     let turn = session.open_turn();
                     let call = turn.and_then(|turn| turn.get(wait.call));
-                    let arguments = call.map_or("", |call| call.call.raw_arguments.as_str());
+                    let arguments = call.map_or("", |call| &*call.call.raw_arguments);
                     format!("the call {tool}({arguments}) waits for its result")
                 }
             }

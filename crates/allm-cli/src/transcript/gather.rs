@@ -107,7 +107,7 @@ impl Gathered {
             self.items.push(Item::Call(Box::new(Call {
                 key: None,
                 tool: call.original_name().to_owned(),
-                arguments: call.raw_arguments.clone(),
+                arguments: call.raw_arguments.to_string(),
                 steps: Vec::new(),
             })));
         }
@@ -253,7 +253,7 @@ impl Gathered {
             self.items.push(Item::Call(Box::new(Call {
                 key: Some(key),
                 tool: call.original_name().to_owned(),
-                arguments: call.raw_arguments.clone(),
+                arguments: call.raw_arguments.to_string(),
                 steps: Vec::new(),
             })));
         }

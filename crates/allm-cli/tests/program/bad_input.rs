@@ -140,7 +140,7 @@ fn a_wrong_schema() {
         &home,
         &["run", "--session", "s", "--schema", "wrong.json", "Hi"],
         2,
-        "allm: the schema wrong.json is wrong at #/type: \"objekt\" is not valid under any of the schemas listed in the 'anyOf' keyword\n",
+        "allm: the schema wrong.json is wrong at #/type: must be one of \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\"\n",
     );
     let told = "allm: tools/bad.toml:4:10: the schema is wrong: #/type: must be a type or a list of different types\n  4 | schema = { type = \"objekt\" }\n    |          ^^^^^^^^^^^^^^^^^^^\n";
     refused(

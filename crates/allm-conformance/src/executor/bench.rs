@@ -62,7 +62,7 @@ impl Bench<'_> {
         context: &ToolContext,
     ) -> Result<Outcome, Finding> {
         let Prepared { tool, executor, .. } = prepared;
-        let run = wait::caught(async { executor.execute(tool, arguments, context).await });
+        let run = wait::caught(async { executor.execute(tool, arguments.into(), context).await });
         let outcome = self.soon("an outcome of the call", run).await?;
         outcome.map_err(|panic| Finding::failed("an outcome of the call", panic))
     }

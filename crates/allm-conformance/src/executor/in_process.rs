@@ -55,13 +55,18 @@ impl ToolHandler for Behaving {
 
     fn call(
         &self,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         Box::pin(async move {
             let _alive = self.witness.begin();
             match self.behaviour {
-                Behaviour::Echo => return Ok(ToolReply::ok(&told(arguments, &context))),
+                Behaviour::Echo => {
+                    return Ok(ToolReply::ok(&told(
+                        Arc::unwrap_or_clone(arguments),
+                        &context,
+                    )));
+                }
                 Behaviour::ReportError => return Ok(ToolReply::Error(reported())),
                 Behaviour::Panic => crash(),
                 Behaviour::PanicLater => {

@@ -73,7 +73,7 @@ async fn no_time_limit(bench: &Bench<'_>) -> Checked {
     let context = context(&prepared.tool, 0);
     let run = prepared
         .executor
-        .execute(&prepared.tool, Map::new(), &context);
+        .execute(&prepared.tool, Map::new().into(), &context);
     let moment = bench.subject.sleep(Duration::from_millis(50));
     match wait::before(moment, wait::caught(run)).await {
         None => Ok(()),
@@ -131,7 +131,7 @@ async fn dropped(bench: &Bench<'_>, behaviour: Behaviour) -> Checked {
     let context = context(&prepared.tool, 0);
     let mut run = prepared
         .executor
-        .execute(&prepared.tool, Map::new(), &context);
+        .execute(&prepared.tool, Map::new().into(), &context);
     let begun = async {
         let begun = prepared.witness.has_begun(1);
         // The call is polled for as long as the tool takes to begin.
@@ -157,7 +157,7 @@ fn dropped_unpolled(bench: &Bench<'_>) -> Checked {
     drop(
         prepared
             .executor
-            .execute(&prepared.tool, Map::new(), &context),
+            .execute(&prepared.tool, Map::new().into(), &context),
     );
     let begun = prepared.witness.begun();
     expect(begun == 0, "the tool does not begin", || {
@@ -170,7 +170,7 @@ async fn blocking(bench: &Bench<'_>) -> Checked {
     let context = context(&prepared.tool, 0);
     let mut run = prepared
         .executor
-        .execute(&prepared.tool, Map::new(), &context);
+        .execute(&prepared.tool, Map::new().into(), &context);
     let begun = prepared.witness.has_begun(1);
     let early = bench
         .soon("the tool begins", wait::first(begun, &mut run))

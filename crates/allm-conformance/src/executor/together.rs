@@ -44,7 +44,7 @@ fn execute<'a>(
     arguments: Map,
     context: &'a ToolContext,
 ) -> BoxFuture<'a, Result<Outcome, String>> {
-    let run = async move { executor.execute(tool, arguments, context).await };
+    let run = async move { executor.execute(tool, arguments.into(), context).await };
     Box::pin(wait::caught(run))
 }
 

@@ -285,7 +285,7 @@ async fn c15_calls_with_one_id() {
             let mut done = Arc::unwrap_or_clone(done);
             for call in &mut done.message.tool_calls {
                 call.id = "same".into();
-                call.wire_id = Some("same".to_owned());
+                call.wire_id = Some("same".into());
             }
             vec![Event::MessageCompleted(done.into())]
         }
@@ -336,14 +336,14 @@ async fn another_answer() {
     let change: Change = |scenario, event| match event {
         Some(Event::ToolCallCompleted(call)) if scenario == Scenario::OneCall => {
             let mut call = Arc::unwrap_or_clone(call);
-            call.raw_arguments = r#"{"city": "Paris"}"#.to_owned();
+            call.raw_arguments = r#"{"city": "Paris"}"#.into();
             call.arguments = json!({"city": "Paris"}).as_object().cloned().map(Arc::new);
             vec![Event::ToolCallCompleted(call.into())]
         }
         Some(Event::MessageCompleted(done)) if scenario == Scenario::OneCall => {
             let mut done = Arc::unwrap_or_clone(done);
             let call = &mut done.message.tool_calls[0];
-            call.raw_arguments = r#"{"city": "Paris"}"#.to_owned();
+            call.raw_arguments = r#"{"city": "Paris"}"#.into();
             call.arguments = json!({"city": "Paris"}).as_object().cloned().map(Arc::new);
             vec![Event::MessageCompleted(done.into())]
         }

@@ -28,13 +28,13 @@ impl ToolExecutor for Changed {
     fn execute<'a>(
         &'a self,
         tool: &'a Tool,
-        mut arguments: Map,
+        mut arguments: Arc<Map>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
             let mut context = context.clone();
             if let Some(before) = self.before {
-                before(tool, &mut arguments, &mut context);
+                before(tool, Arc::make_mut(&mut arguments), &mut context);
             }
             let executor = DefaultExecutor::new();
             let outcome = executor.execute(tool, arguments, &context).await;
@@ -248,12 +248,12 @@ struct Of<F>(F);
 
 impl<F> ToolExecutor for Of<F>
 where
-    F: for<'a> Fn(&'a Tool, Map, &'a ToolContext) -> BoxFuture<'a, Outcome> + Send + Sync,
+    F: for<'a> Fn(&'a Tool, Arc<Map>, &'a ToolContext) -> BoxFuture<'a, Outcome> + Send + Sync,
 {
     fn execute<'a>(
         &'a self,
         tool: &'a Tool,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Outcome> {
         (self.0)(tool, arguments, context)
@@ -262,12 +262,12 @@ where
 
 fn of<F>(execute: F) -> Of<F>
 where
-    F: for<'a> Fn(&'a Tool, Map, &'a ToolContext) -> BoxFuture<'a, Outcome> + Send + Sync,
+    F: for<'a> Fn(&'a Tool, Arc<Map>, &'a ToolContext) -> BoxFuture<'a, Outcome> + Send + Sync,
 {
     Of(execute)
 }
 
-async fn default(tool: &Tool, arguments: Map, context: &ToolContext) -> Outcome {
+async fn default(tool: &Tool, arguments: Arc<Map>, context: &ToolContext) -> Outcome {
     let executor = DefaultExecutor::new();
     executor.execute(tool, arguments, context).await
 }
@@ -309,7 +309,7 @@ async fn l47_a_call_that_is_tried_again() {
 /// L39, L86.
 #[tokio::test(start_paused = true)]
 async fn l39_l86_calls_that_mix() {
-    let latest = Arc::new(Mutex::new(Map::new()));
+    let latest = Arc::new(Mutex::new(Arc::new(Map::new())));
     let executor = of(move |tool, arguments, context| {
         let latest = Arc::clone(&latest);
         Box::pin(async move {
@@ -389,7 +389,7 @@ async fn l43_a_cancelled_call_that_crashes() {
 }
 
 /// Runs a call in a task that nobody stops.
-async fn detached(tool: &Tool, arguments: Map, context: &ToolContext) -> Outcome {
+async fn detached(tool: &Tool, arguments: Arc<Map>, context: &ToolContext) -> Outcome {
     let (tool, context) = (tool.clone(), context.clone());
     let task = tokio::spawn(async move { default(&tool, arguments, &context).await });
     task.await.unwrap()
@@ -460,7 +460,7 @@ async fn l61_l65_a_check_that_does_not_ask() {
         fn execute<'a>(
             &'a self,
             tool: &'a Tool,
-            arguments: Map,
+            arguments: Arc<Map>,
             context: &'a ToolContext,
         ) -> BoxFuture<'a, Outcome> {
             Box::pin(default(tool, arguments, context))
@@ -471,7 +471,7 @@ async fn l61_l65_a_check_that_does_not_ask() {
     let runs = Careless(|tool| {
         let handler = tool.handler.as_ref().unwrap();
         let context = ToolContext::new(allm_core::ToolCall::new("1", "x", "{}"));
-        let mut run = handler.call(Map::new(), context);
+        let mut run = handler.call(Map::new().into(), context);
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         let _ = run.as_mut().poll(&mut cx);
         handler.check(&Map::new())

@@ -25,7 +25,7 @@ impl ToolExecutor for Changed {
     fn execute<'a>(
         &'a self,
         tool: &'a Tool,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Outcome> {
         Box::pin(async move { (self.1)(tool, self.0.execute(tool, arguments, context).await) })

@@ -57,7 +57,7 @@ async fn leases_that_end_at_another_time() {
                 held.insert(id.clone(), lease.clone());
                 Ok(Answer::Lease(lease))
             }
-            (Ask::Release(lease), answer) => {
+            (Ask::Release(lease) | Ask::End(_, lease, _), answer @ Ok(_)) => {
                 held.remove(&lease.id);
                 answer
             }

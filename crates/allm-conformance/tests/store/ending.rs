@@ -1,9 +1,10 @@
-//! Stores that go wrong about snapshots, trimming and deletion.
+//! Stores that go wrong about snapshots, ends of runs, trimming and deletion.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use allm_core::{
-    AppendId, DeleteIf, LoadFrom, SessionId, SessionUid, Snapshot, StoreError, StoreReason, Version,
+    AppendId, DeleteIf, Lease, LoadFrom, SessionId, SessionUid, Snapshot, StoreError, StoreReason,
+    Version,
 };
 
 use super::faulty::{Answer, Ask, broken, changed, error, remembering};
@@ -32,6 +33,8 @@ async fn snapshots() {
             "shared_content",
             "snapshot",
             "newest_snapshot",
+            "ends_a_run",
+            "ends_a_run_once",
             "kept",
             "seen_elsewhere"
         ]
@@ -266,4 +269,107 @@ async fn nothing_goes_by_itself() {
         right.ask(&ask)
     });
     assert_eq!(a_year.await, ["kept"]);
+}
+
+#[tokio::test]
+async fn s208_ends_of_runs() {
+    // It says that it did all, and has only appended.
+    let forgetful = broken(|right, ask| match ask {
+        Ask::End(append, ..) => {
+            right.ask(&Ask::Append(append))?;
+            Ok(Answer::Released(true))
+        }
+        ask => right.ask(&ask),
+    });
+    assert_eq!(forgetful.await, ["ends_a_run", "ends_a_run_once"]);
+    let unkept = broken(|right, ask| match ask {
+        Ask::End(append, lease, _) => right.ask(&Ask::End(append, lease, None)),
+        ask => right.ask(&ask),
+    });
+    assert_eq!(unkept.await, ["ends_a_run", "ends_a_run_once"]);
+    // It did all, and says that it has only appended.
+    let modest = broken(|right, ask| {
+        let is_end = matches!(ask, Ask::End(..));
+        let answer = right.ask(&ask)?;
+        Ok(match answer {
+            Answer::Released(_) if is_end => Answer::Released(false),
+            answer => answer,
+        })
+    });
+    assert_eq!(modest.await, ["ends_a_run"]);
+    // Whoever has the session now loses it.
+    let careless = broken(|right, ask| match ask {
+        Ask::End(append, mut lease, snapshot) => {
+            let ended = right.ask(&Ask::End(append.clone(), lease.clone(), snapshot));
+            while right
+                .head(&append.at.id)
+                .is_some_and(|head| head.lease.is_some())
+            {
+                right.ask(&Ask::Release(lease.clone()))?;
+                lease.fence.0 += 1;
+            }
+            ended
+        }
+        ask => right.ask(&ask),
+    });
+    assert_eq!(careless.await, ["ends_a_run_once", "end_refused"]);
+    // It gives the lease back before it looks whether it may append.
+    let hasty = broken(|right, ask| {
+        let answer = right.ask(&ask);
+        if let (Ask::End(_, lease, _), Err(_)) = (&ask, &answer) {
+            right.ask(&Ask::Release(lease.clone()))?;
+        }
+        answer
+    });
+    assert_eq!(hasty.await, ["end_refused"]);
+    let twice = broken(|right, ask| match ask {
+        Ask::End(mut append, lease, snapshot) => {
+            let head = right.head(&append.at.id);
+            if let Some(head) = head.filter(|head| head.version != append.at.version) {
+                append.id = changed(append.id, u8::try_from(head.version.0).expect("few"));
+            }
+            right.ask(&Ask::End(append, lease, snapshot))
+        }
+        ask => right.ask(&ask),
+    });
+    assert_eq!(twice.await, ["ends_a_run_once"]);
+}
+
+#[tokio::test]
+async fn s209_leases_tell_versions() {
+    let early = broken(|right, ask| {
+        let answer = right.ask(&ask)?;
+        Ok(match answer {
+            Answer::Lease(lease) => Answer::Lease(Lease {
+                version: Some(Version(1)),
+                ..lease
+            }),
+            answer => answer,
+        })
+    });
+    assert_eq!(early.await, ["lease_tells_the_version"]);
+    let silent = broken(|right, ask| {
+        let answer = right.ask(&ask)?;
+        Ok(match answer {
+            Answer::Lease(lease) => Answer::Lease(Lease {
+                version: None,
+                ..lease
+            }),
+            answer => answer,
+        })
+    });
+    assert_eq!(silent.await, [""; 0]);
+}
+
+/// A store that has only what every store must have.
+#[tokio::test]
+async fn s208_a_store_that_ends_runs_with_several_writes() {
+    let plain = broken(|right, ask| match ask {
+        Ask::End(append, ..) => {
+            right.ask(&Ask::Append(append))?;
+            Ok(Answer::Released(false))
+        }
+        ask => right.ask(&ask),
+    });
+    assert_eq!(plain.await, [""; 0]);
 }

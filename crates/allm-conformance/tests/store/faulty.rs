@@ -21,6 +21,8 @@ pub(crate) enum Ask {
     Create(NewSession),
     Load(SessionId, LoadFrom),
     Append(Append),
+    /// An append that ends a run, under this lease and with this snapshot.
+    End(Append, Lease, Option<Snapshot>),
     List(SessionFilter, PageRequest),
     Delete(SessionId, DeleteIf),
     Acquire(SessionId, WriterId, Duration, Takeover),
@@ -47,6 +49,7 @@ pub(crate) enum Answer {
     Version(Version),
     Page(Page<Head>),
     Lease(Lease),
+    Released(bool),
     Time(Timestamp),
     Done,
 }
@@ -88,6 +91,13 @@ impl Right {
                     head,
                 } = append;
                 ready(store.append(&at, fence, id, &entries, &head)).map(Answer::Version)
+            }
+            Ask::End(append, lease, snapshot) => {
+                let (at, entries, head) = (append.at, append.entries, append.head);
+                let snapshot = snapshot.as_ref();
+                let done =
+                    store.append_and_release(&at, &lease, append.id, &entries, &head, snapshot);
+                ready(done).map(Answer::Released)
             }
             Ask::List(filter, page) => ready(store.list(&filter, page)).map(Answer::Page),
             Ask::Delete(id, condition) => ready(store.delete(&id, condition)).map(done),
@@ -170,7 +180,7 @@ impl Ask {
         match self {
             Self::Create(new) => Some(&new.id),
             Self::Load(id, _) | Self::Delete(id, _) | Self::Acquire(id, ..) => Some(id),
-            Self::Append(append) => Some(&append.at.id),
+            Self::Append(append) | Self::End(append, ..) => Some(&append.at.id),
             Self::Renew(lease) | Self::Release(lease) => Some(&lease.id),
             Self::PutSnapshot(at, _) | Self::Trim(at, _) => Some(&at.id),
             Self::List(..) | Self::Now => None,
@@ -317,6 +327,26 @@ impl SessionStore for Faulty {
             head,
         };
         self.future(Ask::Append(append), answer!(Version))
+    }
+
+    fn append_and_release<'a>(
+        &'a self,
+        at: &'a Position,
+        lease: &'a Lease,
+        id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+        snapshot: Option<&'a Snapshot>,
+    ) -> Future<'a, bool> {
+        let append = Append {
+            at: at.clone(),
+            fence: Some(lease.fence),
+            id,
+            entries: entries.to_vec(),
+            head: head.clone(),
+        };
+        let ask = Ask::End(append, lease.clone(), snapshot.cloned());
+        self.future(ask, answer!(Released))
     }
 
     fn list<'a>(&'a self, filter: &'a SessionFilter, page: PageRequest) -> Future<'a, Page<Head>> {

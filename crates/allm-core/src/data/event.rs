@@ -11,7 +11,7 @@ use super::answer::AnswerTo;
 use super::call_failure::CallFailure;
 use super::chat::ChatResult;
 use super::finish::FinishReason;
-use super::id::{PartId, RequestId, ResponseId, ToolCallId};
+use super::id::{PartId, RequestId, ResponseId, ToolCallId, ToolName};
 use super::message::Message;
 use super::part::Part;
 use super::response::{RateLimit, Warning};
@@ -202,7 +202,7 @@ pub struct ToolCallStarted {
     /// The call's id.
     pub id: ToolCallId,
     /// The tool.
-    pub name: String,
+    pub name: ToolName,
 }
 
 /// A piece of a call's argument text.
@@ -226,13 +226,13 @@ pub struct ToolCallCompleted {
     /// The call's id.
     pub id: ToolCallId,
     /// The tool.
-    pub name: String,
+    pub name: ToolName,
     /// The arguments; `null` if the text is malformed.
     #[serde(deserialize_with = "Option::deserialize")]
     #[serde(serialize_with = "crate::json::sorted")]
     pub arguments: Option<Arc<Map>>,
     /// The provider's text exactly.
-    pub raw_arguments: String,
+    pub raw_arguments: ByteString,
     /// What a repair kept.
     #[serde(default, skip_serializing_if = "JsonMap::is_empty")]
     #[serde(serialize_with = "crate::json::sorted")]
@@ -331,7 +331,7 @@ pub struct ToolExecutionStarted {
     /// The call's id.
     pub id: ToolCallId,
     /// The tool.
-    pub name: String,
+    pub name: ToolName,
     /// What the handler is given.
     #[serde(serialize_with = "crate::json::sorted")]
     pub arguments: Arc<Map>,
@@ -346,7 +346,7 @@ pub struct ToolExecutionCompleted {
     /// The call's id.
     pub id: ToolCallId,
     /// The tool.
-    pub name: String,
+    pub name: ToolName,
     /// What happened, before any policy.
     pub result: ExecutionResult,
 }
@@ -409,7 +409,7 @@ pub struct AskUserRequested {
     /// The call's id.
     pub tool_call_id: ToolCallId,
     /// The tool.
-    pub tool_name: String,
+    pub tool_name: ToolName,
     /// The question.
     pub question: String,
     /// For the user interface.

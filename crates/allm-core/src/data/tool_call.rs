@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use bytestring::ByteString;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Map as JsonMap;
 
 use super::arguments::{self, ArgumentLimits, MalformedArguments};
-use super::id::ToolCallId;
+use super::id::{ToolCallId, ToolName};
 use super::part::Opaque;
 use super::{Map, is_false};
 use crate::error::JsonError;
@@ -20,15 +21,15 @@ pub struct ToolCall {
     pub id: ToolCallId,
     /// The id exactly as the provider sent it; `None` when it sent none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wire_id: Option<String>,
-    /// The tool.
-    pub name: String,
+    pub wire_id: Option<ToolCallId>,
+    /// The tool, as the model wrote it.
+    pub name: ToolName,
     /// The arguments; `None` when the text is malformed, never a stand-in `{}`.
     #[serde(deserialize_with = "Option::deserialize")]
     #[serde(serialize_with = "crate::json::sorted")]
     pub arguments: Option<Arc<Map>>,
     /// The provider's text exactly; `{}` for a call without arguments.
-    pub raw_arguments: String,
+    pub raw_arguments: ByteString,
     /// Whether the answer ended before the call did.
     #[serde(default, skip_serializing_if = "is_false")]
     pub incomplete: bool,
@@ -50,8 +51,8 @@ impl ToolCall {
     /// Empty text, white space and `null` mean "no arguments".
     pub fn new(
         id: impl Into<ToolCallId>,
-        name: impl Into<String>,
-        raw_arguments: impl Into<String>,
+        name: impl Into<ToolName>,
+        raw_arguments: impl Into<ByteString>,
     ) -> Self {
         Self::parsed(id, name, raw_arguments, ArgumentLimits::default())
     }
@@ -59,23 +60,19 @@ impl ToolCall {
     /// Like [`new`](Self::new), with limits for the argument text.
     pub fn parsed(
         id: impl Into<ToolCallId>,
-        name: impl Into<String>,
-        raw_arguments: impl Into<String>,
+        name: impl Into<ToolName>,
+        raw_arguments: impl Into<ByteString>,
         limits: ArgumentLimits,
     ) -> Self {
         let mut raw_arguments = raw_arguments.into();
-        let arguments = arguments::parse(&raw_arguments, limits).ok().map(Arc::new);
-        if arguments.is_some() && arguments::means_none(&raw_arguments) {
-            "{}".clone_into(&mut raw_arguments);
-        }
         Self {
-            arguments,
+            arguments: read_arguments(&mut raw_arguments, limits),
             ..Self::unread(id.into(), name.into(), raw_arguments)
         }
     }
 
     /// A call whose argument text nobody has read.
-    pub(crate) fn unread(id: ToolCallId, name: String, raw_arguments: String) -> Self {
+    pub(crate) fn unread(id: ToolCallId, name: ToolName, raw_arguments: ByteString) -> Self {
         Self {
             id,
             wire_id: None,
@@ -92,8 +89,8 @@ impl ToolCall {
     /// A call that the answer's end cut off: malformed, with the text that had come.
     pub fn cut_off(
         id: impl Into<ToolCallId>,
-        name: impl Into<String>,
-        raw_arguments: impl Into<String>,
+        name: impl Into<ToolName>,
+        raw_arguments: impl Into<ByteString>,
     ) -> Self {
         Self {
             incomplete: true,
@@ -134,6 +131,15 @@ impl ToolCall {
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, JsonError> {
         arguments::decode(self)
     }
+}
+
+/// The arguments that a text stands for, if it is not malformed. A text that means "none" becomes `{}`.
+pub(crate) fn read_arguments(raw: &mut ByteString, limits: ArgumentLimits) -> Option<Arc<Map>> {
+    let arguments = arguments::parse(raw, limits).ok()?;
+    if arguments::means_none(raw) {
+        *raw = ByteString::from_static("{}");
+    }
+    Some(Arc::new(arguments))
 }
 
 /// Where a repaired call keeps the id that the provider gave.

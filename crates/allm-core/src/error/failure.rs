@@ -10,6 +10,7 @@ use super::{
     ValidationError, ValidationReason,
 };
 use crate::data::Map;
+use crate::json::from_value;
 use crate::path::Path;
 
 /// An error as plain data: what events and results carry. Holds no cause.
@@ -114,10 +115,12 @@ impl From<Failure> for Error {
             )),
             ErrorKind::Validation => {
                 let reason = ValidationReason::from_code(&failure.reason);
-                let faults = failure.metadata.get("faults").cloned().unwrap_or_default();
+                let faults = failure.metadata.get("faults");
                 Self::Validation(ValidationError::new(
                     reason.unwrap_or(ValidationReason::InvalidRequest),
-                    serde_json::from_value(faults).unwrap_or_default(),
+                    faults
+                        .and_then(|faults| from_value(faults).ok())
+                        .unwrap_or_default(),
                 ))
             }
             ErrorKind::Session => {
@@ -194,7 +197,6 @@ impl Failure {
         if form.metadata && !metadata.is_empty() {
             fields.insert("metadata".to_owned(), Value::Object(metadata));
         }
-        serde_json::from_value(Value::Object(fields))
-            .unwrap_or_else(|_| bare(Some(reason), self.message))
+        from_value(&Value::Object(fields)).unwrap_or_else(|_| bare(Some(reason), self.message))
     }
 }

@@ -21,6 +21,7 @@ struct Block {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks {
     blocks: Vec<Block>,
+    /// Of all but the first: most answers have one block, and a map takes more room than it.
     places: BTreeMap<(BlockKind, Option<PartId>), usize>,
     /// The block that the last piece went to; the next one most often goes there too.
     latest: usize,
@@ -28,26 +29,33 @@ pub(super) struct Blocks {
 
 impl Blocks {
     pub(super) fn append(&mut self, kind: BlockKind, id: Option<&PartId>, piece: &str) {
-        let is_latest = |block: &Block| block.kind == kind && block.id.as_ref() == id;
-        if !self.blocks.get(self.latest).is_some_and(is_latest) {
-            let key = (kind, id.cloned());
-            self.latest = match self.places.get(&key) {
-                Some(place) => *place,
-                None => {
-                    let place = self.blocks.len();
-                    self.blocks.push(Block {
-                        kind,
-                        id: key.1.clone(),
-                        text: String::new(),
-                    });
-                    self.places.insert(key, place);
-                    place
-                }
+        let is_it = |block: &Block| block.kind == kind && block.id.as_ref() == id;
+        if !self.blocks.get(self.latest).is_some_and(is_it) {
+            self.latest = match self.blocks.first() {
+                Some(first) if is_it(first) => 0,
+                _ => self.place(kind, id),
             };
         }
         if let Some(block) = self.blocks.get_mut(self.latest) {
             block.text.push_str(piece);
         }
+    }
+
+    /// The place of a block that is not the first, or of a new one.
+    fn place(&mut self, kind: BlockKind, id: Option<&PartId>) -> usize {
+        let place = self.blocks.len();
+        if place > 0 {
+            let known = *self.places.entry((kind, id.cloned())).or_insert(place);
+            if known < place {
+                return known;
+            }
+        }
+        self.blocks.push(Block {
+            kind,
+            id: id.cloned(),
+            text: String::new(),
+        });
+        place
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::data::{ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallId, ToolCallStarted};
+use crate::data::{
+    ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallId, ToolCallStarted, ToolName,
+};
 
 #[derive(Clone, Debug)]
 struct Call {
     index: u32,
     id: ToolCallId,
-    name: String,
+    /// `None` until it was told.
+    name: Option<ToolName>,
     raw: String,
     whole: Option<Arc<ToolCallCompleted>>,
 }
@@ -26,7 +29,7 @@ pub(super) struct Calls {
 
 impl Calls {
     pub(super) fn start(&mut self, event: &ToolCallStarted) {
-        self.at(event.index, &event.id, &event.name);
+        self.at(event.index, &event.id, Some(&event.name));
     }
 
     pub(super) fn append(&mut self, event: &ToolCallDelta) {
@@ -34,7 +37,7 @@ impl Calls {
         let call = if self.calls.last().is_some_and(is_latest) {
             self.calls.last_mut()
         } else {
-            self.at(event.index, &event.id, "")
+            self.at(event.index, &event.id, None)
         };
         if let Some(call) = call {
             if call.raw.capacity() == 0 {
@@ -45,19 +48,19 @@ impl Calls {
     }
 
     pub(super) fn complete(&mut self, event: &Arc<ToolCallCompleted>) {
-        if let Some(call) = self.at(event.index, &event.id, &event.name) {
+        if let Some(call) = self.at(event.index, &event.id, Some(&event.name)) {
             call.whole = Some(Arc::clone(event));
         }
     }
 
     /// The call with this index, opened if it is new.
-    fn at(&mut self, index: u32, id: &ToolCallId, name: &str) -> Option<&mut Call> {
+    fn at(&mut self, index: u32, id: &ToolCallId, name: Option<&ToolName>) -> Option<&mut Call> {
         let place = *self.places.entry(index).or_insert(self.calls.len());
         if place == self.calls.len() {
             self.calls.push(Call {
                 index,
                 id: id.clone(),
-                name: name.to_owned(),
+                name: name.cloned(),
                 raw: String::new(),
                 whole: None,
             });
@@ -80,7 +83,10 @@ impl Calls {
                     ..ToolCall::unread(id, name, whole.raw_arguments.clone())
                 }
             }
-            None => ToolCall::cut_off(call.id.clone(), &*call.name, &*call.raw),
+            None => {
+                let name = call.name.clone().unwrap_or_else(|| "".into());
+                ToolCall::cut_off(call.id.clone(), name, &*call.raw)
+            }
         };
         self.calls.iter().map(call).collect()
     }

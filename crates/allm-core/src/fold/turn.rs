@@ -202,7 +202,7 @@ impl TurnFold {
             };
             return (message, None);
         };
-        let mut message = std::mem::replace(&mut completed.message, Message::assistant(""));
+        let mut message = std::mem::replace(&mut completed.message, Message::assistant(Vec::new()));
         let has_text = message
             .content
             .iter()

@@ -1,6 +1,7 @@
 //! Functions and closures as handlers.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
@@ -86,7 +87,11 @@ where
         check::<A>(arguments)
     }
 
-    fn call(&self, arguments: Map, _: ToolContext) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
+    fn call(
+        &self,
+        arguments: Arc<Map>,
+        _: ToolContext,
+    ) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         match decode(&arguments) {
             Ok(arguments) => {
                 let reply = (self.0.function)(arguments);
@@ -109,7 +114,7 @@ where
 
     fn call(
         &self,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         match decode(&arguments) {
@@ -189,7 +194,7 @@ where
 
     fn call(
         &self,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         Box::pin(async move {

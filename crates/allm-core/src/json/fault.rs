@@ -55,6 +55,10 @@ impl Fault {
         self.0.reason
     }
 
+    pub(super) fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// The byte where the text is at fault.
     pub(super) fn offset(&self) -> Option<usize> {
         self.0.offset

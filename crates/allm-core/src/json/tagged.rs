@@ -5,13 +5,12 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::vec;
 
-use serde::de::value::{MapAccessDeserializer, StringDeserializer};
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, Visitor,
-};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
+
+use super::tree;
 
 /// The key of the variant's name.
 pub(crate) const TAG: &str = "type";
@@ -81,7 +80,9 @@ pub(crate) fn payload<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     T::deserialize(MapAccessDeserializer::new(fields))
 }
 
-/// Reads a tagged enum. Our own trees hand out the tag first; from any other source the fields before it are kept back.
+/// Reads a tagged enum. Our own trees hand out the tag first. Any other source that does not is made a tree of: all payloads
+/// would have to be read from the fields before the tag and after it alike, and code for that is as large as all other
+/// reading together.
 pub(crate) fn deserialize<'de, T: Tagged, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -98,14 +99,17 @@ impl<'de, T: Tagged> Visitor<'de> for TaggedVisitor<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<T, A::Error> {
-        let mut before = Vec::new();
+        let mut before = Vec::<(String, Value)>::new();
         while let Some(key) = fields.next_key_seed(KeyOrTag)? {
             let Some(key) = key else {
                 let tag = fields.next_value_seed(Name(T::TAGS))?;
                 if before.is_empty() {
                     return T::read(tag, fields);
                 }
-                return T::read(tag, Chained::new(before, fields));
+                while let Some(field) = fields.next_entry()? {
+                    before.push(field);
+                }
+                return tree::variant(tag, &before).map_err(|fault| Error::custom(fault.message()));
             };
             before.push((key, fields.next_value()?));
         }
@@ -158,45 +162,5 @@ impl<'de> Visitor<'de> for Name {
         let name = self.0.iter().find(|name| **name == text);
         name.copied()
             .ok_or_else(|| E::unknown_variant(text, self.0))
-    }
-}
-
-/// The fields that were kept back, then those still to come.
-struct Chained<A> {
-    before: vec::IntoIter<(String, Value)>,
-    open: Option<Value>,
-    rest: A,
-}
-
-impl<A> Chained<A> {
-    fn new(before: Vec<(String, Value)>, rest: A) -> Self {
-        Self {
-            before: before.into_iter(),
-            open: None,
-            rest,
-        }
-    }
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Chained<A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, A::Error> {
-        let Some((key, value)) = self.before.next() else {
-            return self.rest.next_key_seed(seed);
-        };
-        self.open = Some(value);
-        let key: StringDeserializer<A::Error> = key.into_deserializer();
-        seed.deserialize(key).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        match self.open.take() {
-            Some(value) => seed.deserialize(value).map_err(Error::custom),
-            None => self.rest.next_value_seed(seed),
-        }
     }
 }

@@ -7,15 +7,27 @@ use std::borrow::Cow;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
+use serde_json::Value;
 
 use super::fault::Fault;
 use super::node::Node;
-use super::tagged::TAG;
+use super::tagged::{TAG, Tagged};
 use access::{Entries, Fields, Variant};
 
 /// Reads a value out of a tree.
 pub(super) fn read<'de, T: Deserialize<'de>>(tree: Node<'de>) -> Result<T, Fault> {
     T::deserialize(Tree(tree))
+}
+
+/// Reads the variant of a name out of the fields beside it.
+pub(super) fn variant<T: Tagged>(
+    tag: &'static str,
+    fields: &[(String, Value)],
+) -> Result<T, Fault> {
+    let nodes = fields
+        .iter()
+        .map(|(key, value)| (Cow::Borrowed(key.as_str()), Node::from(value)));
+    T::read(tag, &mut Fields::new(nodes.collect()))
 }
 
 /// A tree that is taken apart.

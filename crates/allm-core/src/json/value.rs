@@ -1,8 +1,10 @@
 //! Plain values, without the envelope of a document.
 
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use super::limits::Limits;
+use super::node::Node;
 use super::parse::{self, Duplicates};
 use super::{tree, write};
 use crate::error::{JsonError, JsonReason};
@@ -18,6 +20,12 @@ pub fn value_from_slice<T: DeserializeOwned>(bytes: &[u8], limits: Limits) -> Re
     parse::tree(text, limits, Duplicates::Refuse)
         .and_then(tree::read::<T>)
         .map_err(|fault| fault.into_error(text))
+}
+
+/// Reads a value out of what was read before. Not by `serde_json`: what reads each type from its values is as large as what
+/// reads it from ours.
+pub(crate) fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, JsonError> {
+    tree::read(Node::from(value)).map_err(|fault| fault.into_error(""))
 }
 
 /// Writes a value without an envelope: keys in the order of declaration, no spaces.

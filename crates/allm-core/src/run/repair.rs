@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use bytestring::ByteString;
+
 use crate::data::{
     ArgumentLimits, Event, FinishReason, Map, Message, ORIGINAL_ID, ORIGINAL_NAME, ToolCall,
-    ToolCallId, means_none,
+    ToolCallId, ToolName, means_none, read_arguments,
 };
 use crate::error::{Error, Failure, StreamError, StreamReason};
 
@@ -28,6 +30,9 @@ pub struct Repair {
     places: BTreeMap<u32, usize>,
     ids: BTreeSet<ToolCallId>,
 }
+
+/// Most answers make no more calls.
+const FIRST_CALLS: usize = 8;
 
 #[derive(Clone, Debug)]
 struct Repaired {
@@ -69,7 +74,7 @@ impl Repair {
                 let place = self.place(started.index, &started.id);
                 (started.index, started.id) = self.shown(place);
                 if let Some(name) = mended_name(&started.name) {
-                    started.name = name;
+                    started.name = name.into();
                 }
             }
             Event::ToolCallDelta(delta) => {
@@ -85,10 +90,10 @@ impl Repair {
                 let place = self.place(completed.index, &completed.id);
                 let (index, id) = self.shown(place);
                 let empty = means_none(&completed.raw_arguments);
-                let raw = std::mem::take(&mut completed.raw_arguments);
-                let mut call = ToolCall::unread(id.clone(), String::new(), raw);
-                call.arguments = completed.arguments.take().filter(|_| !empty);
-                self.read(&mut call);
+                if empty {
+                    completed.arguments = None;
+                }
+                self.read(&mut completed.arguments, &mut completed.raw_arguments);
                 if let Some(repaired) = self.calls.get_mut(place) {
                     repaired.empty = empty;
                 }
@@ -101,8 +106,6 @@ impl Repair {
                 mend_name(&mut completed.name, &mut completed.metadata);
                 completed.index = index;
                 completed.id = id;
-                completed.arguments = call.arguments;
-                completed.raw_arguments = call.raw_arguments;
             }
             Event::MessageCompleted(completed) => {
                 let completed = Arc::make_mut(completed);
@@ -114,7 +117,10 @@ impl Repair {
                 }
                 self.message(&mut completed.message, cut);
                 for call in &mut completed.message.tool_calls {
-                    self.read(call);
+                    // What was cut off is not read.
+                    if !call.incomplete || call.arguments.is_some() {
+                        self.read(&mut call.arguments, &mut call.raw_arguments);
+                    }
                 }
             }
             _ => {}
@@ -135,7 +141,7 @@ impl Repair {
             Self::call(call, id);
             if cut && Some(place) == last && empty && !call.incomplete {
                 call.arguments = None;
-                call.raw_arguments.clear();
+                call.raw_arguments = ByteString::new();
                 call.incomplete = true;
             }
         }
@@ -153,14 +159,11 @@ impl Repair {
     }
 
     /// Reads the argument text of a call that an adapter left unread, and holds every call to the limits.
-    fn read(&self, call: &mut ToolCall) {
-        if call.raw_arguments.len() > self.limits.max_bytes {
-            call.arguments = None;
-        } else if call.arguments.is_none() && !call.incomplete {
-            let raw = std::mem::take(&mut call.raw_arguments);
-            let parsed = ToolCall::parsed(call.id.clone(), "", raw, self.limits);
-            call.arguments = parsed.arguments;
-            call.raw_arguments = parsed.raw_arguments;
+    fn read(&self, arguments: &mut Option<Arc<Map>>, raw: &mut ByteString) {
+        if raw.len() > self.limits.max_bytes {
+            *arguments = None;
+        } else if arguments.is_none() {
+            *arguments = read_arguments(raw, self.limits);
         }
     }
 
@@ -184,6 +187,9 @@ impl Repair {
             id.clone()
         };
         self.ids.insert(id.clone());
+        if self.calls.is_empty() {
+            self.calls.reserve(FIRST_CALLS);
+        }
         self.calls.push(Repaired { id, empty: false });
         place
     }
@@ -215,10 +221,10 @@ fn remember(metadata: &mut Map, key: &str, original: &str, now: &str) {
 }
 
 /// Makes a name fit the name rule, and keeps what the model wrote.
-fn mend_name(name: &mut String, metadata: &mut Map) {
+fn mend_name(name: &mut ToolName, metadata: &mut Map) {
     if let Some(mended) = mended_name(name) {
         remember(metadata, ORIGINAL_NAME, name, &mended);
-        *name = mended;
+        *name = mended.into();
     }
 }
 

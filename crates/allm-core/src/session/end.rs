@@ -11,6 +11,7 @@ use crate::data::{
     ChatCompleted, ChatResult, Event, FailureReason, HaltReason, Map, Response, Thread,
 };
 use crate::error::{Error, ErrorKind, Failure};
+use crate::json::from_value;
 use crate::run::{Run, RunEnd};
 
 impl Session {
@@ -102,9 +103,9 @@ impl Session {
         let last = run.steps().last();
         match &result.halted_reason {
             HaltReason::Error => {
-                let failure = result.metadata.get("error").cloned().unwrap_or_default();
-                let failure =
-                    serde_json::from_value(failure).unwrap_or_else(|_| Failure::interrupted());
+                let failure = result.metadata.get("error");
+                let failure = failure.and_then(|failure| from_value(failure).ok());
+                let failure = failure.unwrap_or_else(Failure::interrupted);
                 let partial = last.map(|step| &*step.response);
                 let partial = partial.filter(|response| response.error.is_some());
                 Some(model_failure(&failure, self.turn, partial.cloned()))

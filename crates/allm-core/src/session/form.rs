@@ -259,8 +259,8 @@ impl<'de> Deserialize<'de> for SessionUsage {
                 .as_u64()
                 .ok_or_else(|| de::Error::custom("`lost_calls` is a whole number"))?,
         };
-        let models: Usage =
-            serde_json::from_value(Value::Object(fields)).map_err(de::Error::custom)?;
+        let models: Usage = json::from_value(&Value::Object(fields))
+            .map_err(|error| de::Error::custom(error.message))?;
         Ok(Self { models, lost_calls })
     }
 }

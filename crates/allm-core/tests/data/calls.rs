@@ -12,7 +12,7 @@ use serde_json::json;
 
 const MIB: usize = 1_048_576;
 
-fn call(text: impl Into<String>) -> ToolCall {
+fn call(text: impl Into<bytestring::ByteString>) -> ToolCall {
     ToolCall::new("c1", "look", text)
 }
 
@@ -41,7 +41,7 @@ fn c12_l53_nothing_blank_and_null_mean_no_arguments() {
 fn c12_an_empty_object_with_spaces_keeps_its_text() {
     let call = call("{ }");
     assert_eq!(
-        (call.arguments, call.raw_arguments.as_str()),
+        (call.arguments, &*call.raw_arguments),
         (Some(Arc::default()), "{ }")
     );
 }
@@ -62,7 +62,7 @@ fn recorded(calls: Vec<ToolCall>, reason: FinishReason) -> Vec<ToolCall> {
 fn unread(id: &str, text: &str) -> ToolCall {
     ToolCall {
         arguments: None,
-        raw_arguments: text.to_owned(),
+        raw_arguments: text.into(),
         ..ToolCall::new(id, "look", "")
     }
 }
@@ -113,9 +113,9 @@ fn completed(text: &str) -> Event {
     Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
         index: 0,
         id: "c1".into(),
-        name: "look".to_owned(),
+        name: "look".into(),
         arguments: None,
-        raw_arguments: text.to_owned(),
+        raw_arguments: text.into(),
         metadata: Map::new(),
     }))
 }
@@ -131,7 +131,7 @@ fn c12_an_event_with_empty_text_is_remembered_until_the_answer_was_cut() {
             panic!("another event");
         };
         assert_eq!(
-            (call.arguments.clone(), call.raw_arguments.as_str()),
+            (call.arguments.clone(), &*call.raw_arguments),
             (Some(Arc::default()), "{}")
         );
         let message =

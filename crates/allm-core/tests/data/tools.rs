@@ -14,7 +14,7 @@ struct Echo;
 impl ToolHandler for Echo {
     fn call(
         &self,
-        arguments: Map,
+        arguments: Arc<Map>,
         _context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         Box::pin(async move { Ok(ToolReply::ok(&arguments)) })

@@ -289,7 +289,7 @@ pub(crate) fn pieces(reply: &Reply) -> Vec<Event> {
         events.push(Event::ToolCallStarted(ToolCallStarted {
             index,
             id: call.id.as_str().into(),
-            name: call.name.clone(),
+            name: call.name.clone().into(),
         }));
         events.push(Event::ToolCallDelta(ToolCallDelta {
             index,
@@ -299,9 +299,9 @@ pub(crate) fn pieces(reply: &Reply) -> Vec<Event> {
         events.push(Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
             index,
             id: call.id.as_str().into(),
-            name: call.name.clone(),
+            name: call.name.clone().into(),
             arguments: None,
-            raw_arguments: call.raw.clone(),
+            raw_arguments: call.raw.clone().into(),
             metadata: Default::default(),
         })));
     }

@@ -27,6 +27,8 @@ pub struct Verdict {
     pub recoveries: u64,
     /// How many calls nobody knows the outcome of.
     pub unknown: usize,
+    /// How many calls took longer than they may: a busy machine has some.
+    pub timed_out: usize,
     /// How long it took to end everything when nobody was killed any more.
     pub closing: Duration,
     /// Messages that were taken and are not there once.
@@ -137,6 +139,7 @@ impl Verdict {
         for (call, intents) in &facts.intents {
             let outcome = facts.outcomes.get(call);
             self.unknown += usize::from(outcome == Some(&Outcome::UnknownOutcome));
+            self.timed_out += usize::from(outcome == Some(&Outcome::TimedOut));
             let Some(intent) = intents.last() else {
                 continue;
             };
@@ -144,11 +147,14 @@ impl Verdict {
             let is_ok = outcome == Some(&Outcome::Ok);
             let fits = match intent.effect.as_str() {
                 "idempotent" => times >= 1,
+                // S206: one whose intent was written when its time was over was not entered.
+                "reconcile" if outcome == Some(&Outcome::TimedOut) => times <= 1,
                 "reconcile" => times == 1 && is_ok,
                 _ => times <= 1 && (!is_ok || times == 1),
             };
             if !fits {
-                let violation = format!("{id} {call}: {} acted {times} times", intent.tool);
+                let tool = &intent.tool;
+                let violation = format!("{id} {call}: {tool} acted {times} times: {outcome:?}");
                 self.violations.push(violation);
             }
         }

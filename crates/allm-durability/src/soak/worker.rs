@@ -127,15 +127,21 @@ impl Worker {
 
     /// Is the user of one session after the other.
     async fn look_after(&self, mut dice: Dice) -> Result<(), SessionError> {
+        let mut number = 0;
+        // How many sessions in a row have ended.
         let mut quiet = 0;
         loop {
             let closing = self.is_closing();
-            let number = dice.below(self.work.sessions as u64);
+            let sessions = self.work.sessions as u64;
+            number = match closing {
+                true => (number + 1) % sessions,
+                false => dice.below(sessions),
+            };
             let id = format!("s{number}");
             let mut session = self.sessions.open_or_create(id.as_str()).await?;
             if closing && has_ended(&session) {
                 quiet += 1;
-                if quiet > self.work.sessions * 2 && self.have_all_ended().await? {
+                if quiet == sessions {
                     return Ok(());
                 }
                 continue;

@@ -67,7 +67,7 @@ impl Answer {
             .push_back(Event::ToolCallStarted(ToolCallStarted {
                 index: self.index(),
                 id: id.clone(),
-                name: name.clone(),
+                name: name.as_str().into(),
             }));
         self.open = Some((id, name, String::new()));
     }
@@ -184,7 +184,7 @@ impl Answer {
 /// There is one part.
 /// The id is the provider's own, so that it is also the one that was sent.
 fn sent(mut call: ToolCall) -> ToolCall {
-    call.wire_id = Some(call.id.as_str().to_owned());
+    call.wire_id = Some(call.id.clone());
     call
 }
 

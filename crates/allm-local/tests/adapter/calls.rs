@@ -98,7 +98,7 @@ async fn p248_a_call_is_streamed_and_its_pieces_make_its_arguments() {
     );
     let expected = ToolCall {
         at: Some(0),
-        wire_id: Some("request-1-0".to_owned()),
+        wire_id: Some("request-1-0".into()),
         ..ToolCall::new("request-1-0", "find", r#"{"q": "Zürich"}"#)
     };
     assert_eq!(fold(&events).tool_calls(), [expected]);

@@ -150,7 +150,7 @@ async fn all_fit(schemas: &[Value], limit: u32) {
                     .tool_calls()
                     .first()
                     .map(|call| call.raw_arguments.clone()),
-                false => Some(response.text()),
+                false => Some(response.text().into()),
             };
             let text = text.unwrap_or_default();
             let was_ended = response.warnings.iter();

@@ -1,6 +1,7 @@
 //! What a person answers, as the server wants it.
 
 use allm_core::Map;
+use allm_schema::Schema;
 use rmcp::model::{ElicitResult, ElicitationAction};
 use serde_json::{Value, json};
 
@@ -109,17 +110,10 @@ fn of_type(text: &str, field: &Value) -> Value {
 }
 
 fn accepted(content: Value, schema: &Value) -> Result<ElicitResult, Vec<String>> {
-    let validator = jsonschema::options().offline().build(schema);
     // A schema that does not compile holds nobody to anything; the server checks for itself.
-    if let Ok(validator) = validator {
-        let wrong: Vec<_> = validator
-            .iter_errors(&content)
-            .take(8)
-            .map(|error| match error.instance_path().as_str() {
-                "" => error.to_string(),
-                place => format!("{place}: {error}"),
-            })
-            .collect();
+    if let Ok(schema) = Schema::compile(schema) {
+        let faults = schema.faults(&content, 8);
+        let wrong: Vec<_> = faults.iter().map(ToString::to_string).collect();
         if !wrong.is_empty() {
             return Err(wrong);
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use allm_core::session::tool_fingerprint;
 use allm_core::{ApprovalRule, Effect, Hash, Map, Tool, encode, validate};
+use allm_schema::Schema;
 use rmcp::model::ToolAnnotations;
 use serde_json::Value;
 
@@ -299,7 +300,7 @@ fn ours(server: &McpServer, tool: rmcp::model::Tool) -> Result<Tool, String> {
     ours.timeout = server.timeout;
     ours.compact = server.compact;
     validate::tool(&ours).map_err(|error| error.to_string())?;
-    if jsonschema::options().offline().build(&ours.schema).is_err() {
+    if Schema::compile(&ours.schema).is_err() {
         return Err("its schema does not compile".to_owned());
     }
     Ok(ours)

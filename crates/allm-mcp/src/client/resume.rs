@@ -1,5 +1,7 @@
 //! Going on with a call when the person has answered.
 
+use std::sync::Arc;
+
 use allm_core::{Answer, Effect, Map, ToolContext, ToolError, ToolReason, ToolReply};
 use rmcp::model::ElicitationAction;
 use serde::{Deserialize, Serialize};
@@ -54,7 +56,7 @@ impl McpTool {
     pub(super) async fn go_on(
         &self,
         given: &Answer,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &ToolContext,
     ) -> Result<ToolReply, ToolError> {
         let state = given.state.clone().unwrap_or_default();
@@ -112,7 +114,7 @@ impl McpTool {
         &self,
         open: SuspendedCall,
         given: Given,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &ToolContext,
     ) -> Result<ToolReply, ToolError> {
         open.call.take_up(context).await;
@@ -132,7 +134,7 @@ impl McpTool {
         &self,
         mut before: Vec<Given>,
         given: Given,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &ToolContext,
     ) -> Result<ToolReply, ToolError> {
         if !matches!(self.tool.effect, Effect::Pure | Effect::Idempotent) {
@@ -149,7 +151,7 @@ impl McpTool {
     async fn follow(
         &self,
         next: Next,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &ToolContext,
     ) -> Result<ToolReply, ToolError> {
         match next {

@@ -62,7 +62,7 @@ impl McpTool {
     /// Calls the tool, unless it is not what it was.
     pub(super) async fn begin(
         &self,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &ToolContext,
         attempt: Attempt,
     ) -> Result<ToolReply, ToolError> {
@@ -83,7 +83,7 @@ impl McpTool {
                 let details = json!({"reason": "tool_changed"});
                 return Ok(ToolReply::Error(error.details(details)));
             }
-            let params = self.params(arguments.clone(), context, attempt.round.as_ref());
+            let params = self.params(&arguments, context, attempt.round.as_ref());
             let call = link.calls.begin(link.peer(), params, context).await;
             let call = call.map_err(|error| self.broken(&error, &link))?;
             let end = link.end.clone();
@@ -97,12 +97,12 @@ impl McpTool {
 
     fn params(
         &self,
-        arguments: Map,
+        arguments: &Map,
         context: &ToolContext,
         round: Option<&Round>,
     ) -> CallToolRequestParams {
         let mut params =
-            CallToolRequestParams::new(self.original.clone()).with_arguments(arguments);
+            CallToolRequestParams::new(self.original.clone()).with_arguments(arguments.clone());
         let mut own = RequestMetaObject::new();
         own.insert(
             meta::IDEMPOTENCY_KEY.to_owned(),
@@ -297,7 +297,7 @@ fn unreachable(error: &McpError) -> ToolError {
 impl ToolHandler for McpTool {
     fn call(
         &self,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         Box::pin(async move {

@@ -43,7 +43,7 @@ impl ToolExecutor for Amended {
     fn execute<'a>(
         &'a self,
         tool: &'a Tool,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolReply, ToolError>> {
         let mut context = context.clone();

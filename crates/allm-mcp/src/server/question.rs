@@ -2,6 +2,7 @@
 
 use allm_core::Map;
 use allm_core::json::Sorted;
+use allm_schema::Schema;
 use rmcp::model::ElicitationSchema;
 use serde_json::{Value, json};
 
@@ -74,8 +75,8 @@ impl Form {
     /// What a person answered; `None` if the form is not filled in as its schema wants it. A client need not check that.
     pub(super) fn read(&self, filled: &Value) -> Option<Value> {
         let schema = serde_json::to_value(&self.schema).ok()?;
-        let schema = jsonschema::options().offline().build(&schema).ok()?;
-        if !schema.is_valid(filled) {
+        let schema = Schema::compile(&schema).ok()?;
+        if !schema.accepts(filled) {
             return None;
         }
         match &self.reads {

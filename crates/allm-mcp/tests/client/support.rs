@@ -51,7 +51,7 @@ pub(crate) async fn run(tool: &Tool, arguments: Value, context: ToolContext) -> 
     let Value::Object(arguments) = arguments else {
         panic!("no object")
     };
-    let said = tokio::time::timeout(LONG, handler.call(arguments, context)).await;
+    let said = tokio::time::timeout(LONG, handler.call(arguments.into(), context)).await;
     said.expect("the call ends")
 }
 

@@ -28,6 +28,8 @@ struct Meeting {
     leases_run_out: bool,
     /// Whether a crash has left a run behind, with every tool begun.
     orphaned: bool,
+    /// Whether a run ends with one write, and a lease tells the version.
+    is_whole: bool,
 }
 
 type Ends = Arc<Mutex<Vec<(&'static str, Result<(), SessionReason>)>>>;
@@ -67,11 +69,7 @@ pub(crate) async fn orphan(store: &Store, world: &World, tools: &[&str]) {
 async fn meet(meeting: Meeting, way: &mut Way) -> Gone {
     let ground = memory();
     let store = ground.machine(0);
-    let gates = if meeting.leases_run_out {
-        Gates::without_leases()
-    } else {
-        Gates::default()
-    };
+    let gates = Gates::of(meeting.leases_run_out, meeting.is_whole);
     let world = World::default();
     let model = model(meeting.tools);
     let ends = Ends::default();
@@ -184,6 +182,7 @@ const FRESH: Meeting = Meeting {
     tools: &ALL,
     leases_run_out: true,
     orphaned: false,
+    is_whole: false,
 };
 
 #[test]
@@ -228,6 +227,33 @@ fn s123_two_recoveries_of_an_orphan() {
             ..FRESH
         });
         eprintln!("{tools:?}: {} places, {} ends", way.places(), way.ended);
+        assert!(way.ended > 3);
+    }
+}
+
+/// The same with a store that ends a run with one write and tells the version with a lease.
+#[test]
+fn s123_s208_s209_with_a_store_that_has_all_of_it() {
+    let whole = Meeting {
+        is_whole: true,
+        tools: &[ONCE],
+        ..FRESH
+    };
+    let (reply, resume) = (Does::Reply, Does::Resume);
+    for (first, second, leases_run_out, orphaned) in [
+        (reply, resume, true, false),
+        (reply, reply, true, false),
+        (reply, resume, false, false),
+        (resume, resume, true, true),
+    ] {
+        let way = every_way(Meeting {
+            first,
+            second,
+            leases_run_out,
+            orphaned,
+            ..whole
+        });
+        eprintln!("{} places, {} ends", way.places(), way.ended);
         assert!(way.ended > 3);
     }
 }

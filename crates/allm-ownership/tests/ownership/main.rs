@@ -15,6 +15,7 @@ mod clocks;
 mod damaged;
 mod databases;
 mod deletion;
+mod endings;
 mod failures;
 mod full;
 mod golden;

@@ -413,7 +413,7 @@ fn renamed(added: &[Turn], answer: &Message) -> Renamed {
         .flat_map(Turn::calls);
     let pairs = theirs.zip(&answer.tool_calls);
     pairs
-        .filter(|((_, name), call)| *name == call.name)
+        .filter(|((_, name), call)| call.name == *name)
         .filter_map(|((id, _), call)| Some((id?.to_owned(), call.id.clone())))
         .filter(|(id, _)| answer.tool_calls.iter().all(|call| call.id.as_str() != id))
         .collect()

@@ -10,6 +10,8 @@ use sqlx::{ConnectOptions, Connection};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
+use super::connecting::in_few_turns;
+
 pub(crate) struct Connections<C: Connection> {
     options: C::Options,
     permits: Semaphore,
@@ -47,7 +49,7 @@ impl<C: Connection> Connections<C> {
             let used = idle.is_some();
             let connection = match idle {
                 Some(connection) => connection,
-                None => self.options.connect().await?,
+                None => in_few_turns(self.options.connect()).await?,
             };
             Ok(Lent {
                 connection,

@@ -3,7 +3,7 @@
 use allm_core::Hash;
 use bytes::Bytes;
 
-use crate::rules::INLINE_BYTES;
+use crate::rules::is_short;
 
 /// Where content goes: the bytes themselves, or the hash under which they are kept.
 #[derive(Clone, Copy)]
@@ -14,10 +14,10 @@ pub(crate) enum Place {
 
 impl Place {
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        if bytes.len() > INLINE_BYTES {
-            Self::Blob(Hash::of_bytes(bytes))
-        } else {
+        if is_short(bytes) {
             Self::Row
+        } else {
+            Self::Blob(Hash::of_bytes(bytes))
         }
     }
 

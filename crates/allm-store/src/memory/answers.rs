@@ -9,6 +9,7 @@ use allm_core::{
 };
 
 use super::MemoryStore;
+use crate::hints::Writer;
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -32,8 +33,30 @@ impl SessionStore for MemoryStore {
         Box::pin(async move {
             let now = self.clock.now();
             let version = (self.state()).append(now, at, fence, append_id, entries, head)?;
-            self.hints.give(&at.id);
+            self.hints.give(&at.id, Writer::with(fence));
             Ok(version)
+        })
+    }
+
+    fn append_and_release<'a>(
+        &'a self,
+        at: &'a Position,
+        lease: &'a Lease,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+        snapshot: Option<&'a Snapshot>,
+    ) -> Answer<'a, bool> {
+        Box::pin(async move {
+            let now = self.clock.now();
+            {
+                let mut state = self.state();
+                let fence = Some(lease.fence);
+                state.append(now, at, fence, append_id, entries, head)?;
+                state.keep_and_release(now, at, lease, snapshot);
+            }
+            self.hints.give(&at.id, Writer::Driver);
+            Ok(true)
         })
     }
 
@@ -83,5 +106,9 @@ impl SessionStore for MemoryStore {
 
     fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
         Box::pin(self.hints.wait(id))
+    }
+
+    fn addressed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        Box::pin(self.hints.wait_for_input(id))
     }
 }

@@ -205,6 +205,7 @@ impl State {
             fence: stored.fence,
             ttl,
             expires_at: later(now, millis),
+            version: Some(stored.head.version),
         };
         stored.lease = Some(lease.clone());
         Ok(lease)
@@ -227,6 +228,25 @@ impl State {
             let others = |current: &Lease| current.fence != lease.fence;
             stored.lease = stored.lease.take().filter(others);
         }
+    }
+
+    /// What goes with the append that ends a run.
+    pub(super) fn keep_and_release(
+        &mut self,
+        now: Timestamp,
+        at: &Position,
+        lease: &Lease,
+        snapshot: Option<&Snapshot>,
+    ) {
+        if let Some(snapshot) = snapshot {
+            let at = Position {
+                version: snapshot.version,
+                ..at.clone()
+            };
+            // It is a cache: what does not fit is not kept.
+            let _ = self.put_snapshot(now, &at, snapshot.clone());
+        }
+        self.release(now, lease);
     }
 
     pub(super) fn put_snapshot(

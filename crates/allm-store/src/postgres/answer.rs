@@ -64,6 +64,10 @@ impl Answer {
         uid.map(SessionUid::from_bytes).ok_or_else(damaged)
     }
 
+    pub(super) fn version(&self) -> Option<Version> {
+        self.version.map(|version| Version(count(version)))
+    }
+
     pub(super) fn until(&self) -> Timestamp {
         clamped(self.until.unwrap_or_default())
     }

@@ -9,6 +9,8 @@ use allm_core::{
 };
 
 use super::PostgresStore;
+use crate::hints::Writer;
+use crate::rules::is_short;
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -31,10 +33,31 @@ impl SessionStore for PostgresStore {
     ) -> Answer<'a, Version> {
         Box::pin(async move {
             let version = (self.append_all(at, fence, append_id, entries, head)).await?;
-            if let Some(hearing) = &self.hearing {
-                hearing.tell(&at.id);
-            }
+            self.tell(&at.id, Writer::with(fence));
             Ok(version)
+        })
+    }
+
+    fn append_and_release<'a>(
+        &'a self,
+        at: &'a Position,
+        lease: &'a Lease,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+        snapshot: Option<&'a Snapshot>,
+    ) -> Answer<'a, bool> {
+        Box::pin(async move {
+            let released = snapshot.is_none_or(|snapshot| is_short(&snapshot.bytes));
+            if released {
+                let done = self.append_last(at, lease, append_id, entries, head, snapshot);
+                done.await?;
+            } else {
+                let fence = Some(lease.fence);
+                self.append_all(at, fence, append_id, entries, head).await?;
+            }
+            self.tell(&at.id, Writer::Driver);
+            Ok(released)
         })
     }
 
@@ -80,6 +103,15 @@ impl SessionStore for PostgresStore {
         Box::pin(async move {
             match &self.hearing {
                 Some(hearing) => hearing.wait(id).await,
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    fn addressed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            match &self.hearing {
+                Some(hearing) => hearing.wait_for_input(id).await,
                 None => std::future::pending().await,
             }
         })

@@ -15,19 +15,23 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::sleep;
 
 use super::sql::Sql;
-use crate::hints::Hints;
+use crate::database::connecting::in_few_turns;
+use crate::hints::{Hints, Writer};
 
 /// How long appends are gathered after others were told of one. Each telling is a commit, which those of appends feel.
 const GATHER: Duration = Duration::from_millis(50);
 /// How long it is waited before a lost connection is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// Stands before the id of a session to which its driver has appended something. No id has such a character.
+const BY_DRIVER: char = '\u{1}';
+
 pub(super) struct Hearing {
     hints: Arc<Hints>,
     options: PgConnectOptions,
     channel: String,
     /// Appends that others have not been told of.
-    untold: mpsc::UnboundedSender<SessionId>,
+    untold: mpsc::UnboundedSender<(SessionId, Writer)>,
     teller: AbortHandle,
     listening: Once,
     listener: std::sync::Mutex<Option<AbortHandle>>,
@@ -36,25 +40,25 @@ pub(super) struct Hearing {
 impl Hearing {
     pub(super) fn new(options: PgConnectOptions, schema: &str) -> Self {
         let channel = format!("allm_{schema}");
-        let (untold, mut appends) = mpsc::unbounded_channel::<SessionId>();
+        let (untold, mut appends) = mpsc::unbounded_channel();
         let (telling, name) = (options.clone(), channel.clone());
         let teller: JoinHandle<()> = tokio::spawn(async move {
             let mut connection = None;
             while let Some(first) = appends.recv().await {
-                let mut ids = BTreeSet::from([first]);
+                let mut told = BTreeSet::from([first]);
                 while let Ok(next) = appends.try_recv() {
-                    ids.insert(next);
+                    told.insert(next);
                 }
                 if connection.is_none() {
-                    connection = telling.connect().await.ok();
+                    connection = in_few_turns(telling.connect()).await.ok();
                 }
                 let Some(open) = &mut connection else {
                     // Nobody is told of these. It was only a hint.
                     sleep(PAUSE).await;
                     continue;
                 };
-                let told = raw_sql(AssertSqlSafe(notify(&name, &ids)));
-                if told.execute(open).await.is_err() {
+                let telling = raw_sql(AssertSqlSafe(notify(&name, &told)));
+                if telling.execute(open).await.is_err() {
                     connection = None;
                 }
                 sleep(GATHER).await;
@@ -72,16 +76,22 @@ impl Hearing {
     }
 
     /// Tells everybody that something was appended.
-    pub(super) fn tell(&self, id: &SessionId) {
-        self.hints.give(id);
+    pub(super) fn tell(&self, id: &SessionId, by: Writer) {
+        self.hints.give(id, by);
         // It ends with the store, so there is somebody to take it.
-        let _ = self.untold.send(id.clone());
+        let _ = self.untold.send((id.clone(), by));
     }
 
     /// Ready when somebody told of this session.
     pub(super) async fn wait(&self, id: &SessionId) {
         self.listening.call_once(|| self.listen());
         self.hints.wait(id).await;
+    }
+
+    /// Ready when somebody told of what no driver has appended to this session.
+    pub(super) async fn wait_for_input(&self, id: &SessionId) {
+        self.listening.call_once(|| self.listen());
+        self.hints.wait_for_input(id).await;
     }
 
     /// From the first time that somebody waits.
@@ -92,15 +102,15 @@ impl Hearing {
         let listener = tokio::spawn(async move {
             loop {
                 let listening = async {
-                    let mut listener = PgListener::connect_with(&pool).await?;
+                    let mut listener = in_few_turns(PgListener::connect_with(&pool)).await?;
                     listener.listen(&channel).await?;
                     // Whatever came before.
                     hints.give_all();
                     loop {
                         match listener.try_recv().await? {
-                            Some(told) => match told.payload().parse() {
-                                Ok(id) => hints.give(&id),
-                                Err(_) => hints.give_all(),
+                            Some(told) => match read(told.payload()) {
+                                Some((id, by)) => hints.give(&id, by),
+                                None => hints.give_all(),
                             },
                             // The connection was lost and will be made again.
                             None => hints.give_all(),
@@ -128,10 +138,24 @@ impl Drop for Hearing {
 }
 
 /// One statement for all of them; nobody waits until it is on the disk.
-fn notify(channel: &str, ids: &BTreeSet<SessionId>) -> String {
-    let id = |sql: Sql, id: &SessionId| sql.text(id.as_str());
+fn notify(channel: &str, told: &BTreeSet<(SessionId, Writer)>) -> String {
+    let payload = |sql: Sql, (id, by): &(SessionId, Writer)| match by {
+        Writer::Driver => sql.text(&format!("{BY_DRIVER}{id}")),
+        Writer::Anyone => sql.text(id.as_str()),
+    };
     let sql = Sql::new("pg_catalog")
         .push("SELECT set_config('synchronous_commit', 'off', true), pg_notify(");
-    let sql = sql.text(channel).push(", id) FROM unnest(");
-    sql.array(ids, id, "text[]").push(") AS id").finish()
+    let sql = sql.text(channel).push(", told) FROM unnest(");
+    sql.array(told, payload, "text[]")
+        .push(") AS told")
+        .finish()
+}
+
+/// Which session was told of, and who has appended something to it.
+fn read(payload: &str) -> Option<(SessionId, Writer)> {
+    let (id, by) = match payload.strip_prefix(BY_DRIVER) {
+        Some(id) => (id, Writer::Driver),
+        None => (payload, Writer::Anyone),
+    };
+    Some((id.parse().ok()?, by))
 }

@@ -77,20 +77,20 @@ impl PostgresStore {
         Ok(Head::created(new))
     }
 
-    pub(super) async fn append_all(
-        &self,
+    /// The call that appends.
+    fn append_call(
+        sql: Sql,
         at: &Position,
         fence: Option<Fence>,
         append_id: AppendId,
         entries: &[Entry],
         head: &HeadUpdate,
-    ) -> Result<Version, StoreError> {
-        let version = check_append(at, fence, entries)?;
+    ) -> Sql {
         let places: Vec<Place> = entries
             .iter()
             .map(|entry| Place::of(&entry.bytes))
             .collect();
-        let sql = self.function("append_1(").session(at).push(",");
+        let sql = sql.name("append_1(").session(at).push(",");
         let sql = sql.int(integer(at.version.0)).push(",");
         let sql = sql
             .optional_int(fence.map(|fence| integer(fence.0)))
@@ -111,11 +111,54 @@ impl PostgresStore {
         } else {
             sql.push("NULL")
         };
-        let sql = sql.push(",").head(head);
+        sql.push(",").head(head).push(")")
+    }
+
+    pub(super) async fn append_all(
+        &self,
+        at: &Position,
+        fence: Option<Fence>,
+        append_id: AppendId,
+        entries: &[Entry],
+        head: &HeadUpdate,
+    ) -> Result<Version, StoreError> {
+        let version = check_append(at, fence, entries)?;
+        let sql = self.sql().push("SELECT * FROM ");
+        let sql = Self::append_call(sql, at, fence, append_id, entries, head);
         // Its id makes the second time the same as the first.
-        let answer = self.call(sql, Again::Safe).await?;
+        let answer = Answer::read(&self.row(sql, Again::Safe).await?)?;
         answer.ok(at.version)?;
         Ok(version)
+    }
+
+    /// The same, with a snapshot and the release of the lease: what comes second is done if the first was, and what it
+    /// wrote is seen.
+    pub(super) async fn append_last(
+        &self,
+        at: &Position,
+        lease: &Lease,
+        append_id: AppendId,
+        entries: &[Entry],
+        head: &HeadUpdate,
+        snapshot: Option<&Snapshot>,
+    ) -> Result<(), StoreError> {
+        let fence = Some(lease.fence);
+        let version = check_append(at, fence, entries)?;
+        let sql = self.sql().push("WITH a AS MATERIALIZED (SELECT * FROM ");
+        let sql = Self::append_call(sql, at, fence, append_id, entries, head);
+        let sql = match snapshot {
+            Some(snapshot) => {
+                let sql = sql.push("), s AS MATERIALIZED (SELECT ");
+                let sql = Self::snapshot_call(sql, at, version, snapshot);
+                sql.push(" FROM a WHERE a.code = 'ok'")
+            }
+            None => sql.push("), s AS MATERIALIZED (SELECT NULL FROM a WHERE a.code = 'ok'"),
+        };
+        let sql = sql.push("), r AS MATERIALIZED (SELECT ");
+        let sql = Self::release_call(sql, lease).push(" FROM s) ");
+        let sql = sql.push("SELECT a.* FROM a LEFT JOIN r ON true");
+        let answer = Answer::read(&self.row(sql, Again::Safe).await?)?;
+        answer.ok(at.version).map(drop)
     }
 
     pub(super) async fn delete_if(
@@ -158,6 +201,7 @@ impl PostgresStore {
             fence: Fence(count(answer.fence.unwrap_or_default())),
             ttl,
             expires_at: answer.until(),
+            version: answer.version(),
         })
     }
 
@@ -176,12 +220,28 @@ impl PostgresStore {
         })
     }
 
-    pub(super) async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
-        let sql = self.function("release_1(").id(&lease.id).push(",");
+    fn release_call(sql: Sql, lease: &Lease) -> Sql {
+        let sql = sql.name("release_1(").id(&lease.id).push(",");
         let sql = sql.bytes(lease.uid.as_bytes()).push(",");
-        let sql = sql.int(integer(lease.fence.0));
-        let answer = self.call(sql, Again::Safe).await?;
+        sql.int(integer(lease.fence.0)).push(")")
+    }
+
+    pub(super) async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+        let sql = self.sql().push("SELECT * FROM ");
+        let sql = Self::release_call(sql, lease);
+        let answer = Answer::read(&self.row(sql, Again::Safe).await?)?;
         answer.ok(Version(0)).map(drop)
+    }
+
+    fn snapshot_call(sql: Sql, at: &Position, version: Version, snapshot: &Snapshot) -> Sql {
+        let place = Place::of(&snapshot.bytes);
+        let sql = sql.name("put_snapshot_1(").session(at).push(",");
+        let sql = sql.int(integer(version.0)).push(",");
+        let sql = sql.int(integer(snapshot.version.0)).push(",");
+        let sql = sql.bytes(snapshot.state_hash.as_bytes()).push(",");
+        let sql = sql.bytes(snapshot.chain.as_bytes()).push(",");
+        let sql = sql.bytes(&snapshot.bytes).push(",");
+        sql.optional_bytes(place.hash()).push(")")
     }
 
     pub(super) async fn keep_snapshot(
@@ -189,17 +249,9 @@ impl PostgresStore {
         at: &Position,
         snapshot: &Snapshot,
     ) -> Result<(), StoreError> {
-        let place = Place::of(&snapshot.bytes);
-        let sql = self.function("put_snapshot_1(").session(at).push(",");
-        let sql = sql.int(integer(at.version.0)).push(",");
-        let sql = sql.int(integer(snapshot.version.0)).push(",");
-        let sql = sql.bytes(snapshot.state_hash.as_bytes()).push(",");
-        let sql = sql.bytes(snapshot.chain.as_bytes()).push(",");
-        let sql = sql
-            .bytes(&snapshot.bytes)
-            .push(",")
-            .optional_bytes(place.hash());
-        let answer = self.call(sql, Again::Safe).await?;
+        let sql = self.sql().push("SELECT * FROM ");
+        let sql = Self::snapshot_call(sql, at, at.version, snapshot);
+        let answer = Answer::read(&self.row(sql, Again::Safe).await?)?;
         match answer.ok(at.version) {
             Err(error) if error.reason == StoreReason::Refused => Err(unfit_snapshot()),
             answer => answer.map(drop),

@@ -9,7 +9,8 @@ use allm_core::{
 };
 
 use super::SqliteStore;
-use super::append::Append;
+use super::append::{Append, Ending};
+use crate::hints::Writer;
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
@@ -36,11 +37,36 @@ impl SessionStore for SqliteStore {
             id: append_id,
             entries,
             head,
+            ending: None,
         };
         Box::pin(async move {
-            let version = self.append_all(append).await?;
-            self.hints.give(&at.id);
+            let version = self.append_all(&append).await?;
+            self.hints.give(&at.id, Writer::with(fence));
             Ok(version)
+        })
+    }
+
+    fn append_and_release<'a>(
+        &'a self,
+        at: &'a Position,
+        lease: &'a Lease,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+        snapshot: Option<&'a Snapshot>,
+    ) -> Answer<'a, bool> {
+        let append = Append {
+            at,
+            fence: Some(lease.fence),
+            id: append_id,
+            entries,
+            head,
+            ending: Some(Ending { snapshot }),
+        };
+        Box::pin(async move {
+            let released = self.append_ending(append).await?;
+            self.hints.give(&at.id, Writer::Driver);
+            Ok(released)
         })
     }
 
@@ -84,5 +110,9 @@ impl SessionStore for SqliteStore {
 
     fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
         Box::pin(self.hints.wait(id))
+    }
+
+    fn addressed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        Box::pin(self.hints.wait_for_input(id))
     }
 }

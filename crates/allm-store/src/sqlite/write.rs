@@ -30,6 +30,13 @@ pub(super) struct Found {
     pub(super) lease: Option<allm_core::HeldLease>,
 }
 
+/// A `uid` as it was kept.
+pub(super) fn uid(bytes: Vec<u8>) -> Result<SessionUid, Fault> {
+    let bytes = bytes.try_into();
+    let bytes = bytes.map_err(|_| StoreError::corrupt(Version(1)))?;
+    Ok(SessionUid::from_bytes(bytes))
+}
+
 /// The session with this id.
 pub(super) async fn named(
     connection: &mut SqliteConnection,
@@ -41,15 +48,12 @@ pub(super) async fn named(
     let Some(found) = found.fetch_optional(connection).await? else {
         return Ok(None);
     };
-    let uid: Vec<u8> = found.try_get(1)?;
-    let uid = uid
-        .try_into()
-        .map_err(|_| StoreError::corrupt(Version(1)))?;
+    let uid = uid(found.try_get(1)?)?;
     let last_fence = Fence(count(found.try_get(3)?));
     let lease = row::held(found.try_get(4)?, found.try_get(5)?)?;
     Ok(Some(Found {
         key: found.try_get(0)?,
-        uid: SessionUid::from_bytes(uid),
+        uid,
         version: Version(count(found.try_get(2)?)),
         fence: lease.as_ref().map(|_| last_fence),
         last_fence,
@@ -219,14 +223,24 @@ async fn put_snapshot(
     if newer.is_some() {
         return Ok(());
     }
+    replace_snapshot(connection, found.key, snapshot).await?;
+    Ok(())
+}
+
+/// Keeps a snapshot in place of the one that is there.
+pub(super) async fn replace_snapshot(
+    connection: &mut SqliteConnection,
+    session: i64,
+    snapshot: &Snapshot,
+) -> Result<(), sqlx::Error> {
     let place = Place::of(&snapshot.bytes);
     // What is new comes first, so that content which stays the same is not dropped in between.
     blobs::refer(connection, &place, &snapshot.bytes).await?;
-    blobs::forget_snapshot(connection, found.key).await?;
+    blobs::forget_snapshot(connection, session).await?;
     let put = "INSERT OR REPLACE INTO snapshots (session, version, state_hash, chain, bytes, blob)
                VALUES (?, ?, ?, ?, ?, ?)";
     sqlx::query(put)
-        .bind(found.key)
+        .bind(session)
         .bind(integer(snapshot.version.0))
         .bind(snapshot.state_hash.as_bytes().as_slice())
         .bind(snapshot.chain.as_bytes().as_slice())

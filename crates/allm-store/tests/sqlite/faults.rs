@@ -3,11 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use allm_core::{DeleteIf, EntryClass, LoadFrom, StoreError, StoreReason, Takeover, Version};
+use allm_core::{
+    AppendId, DeleteIf, EntryClass, Lease, LoadFrom, Snapshot, StoreError, StoreReason, Takeover,
+    Version, WriterId,
+};
 use allm_store::{Clock, SqliteStore};
 
 use super::support::logs::{Logs, shows};
-use super::support::{Journal, Store, behaviours, reason, restarts, time};
+use super::support::{Journal, Store, behaviours, in_progress, reason, restarts, time};
 use super::{Folder, execute, rows};
 
 #[tokio::test]
@@ -133,6 +136,41 @@ async fn s163_a_full_disk_is_full_and_changes_nothing() {
     }
     assert!(refused > 3, "the disk was full {refused} times");
     assert_eq!(journal.whole().await.entries.len(), 41);
+}
+
+/// S208
+#[tokio::test]
+async fn s208_a_disk_with_room_for_the_entries_alone_takes_them() {
+    let folder = Folder::new();
+    let small = SqliteStore::options().max_pages(30);
+    let small: Store = Arc::new(small.open(folder.file()).await.expect("opens"));
+    let journal = Journal::create(&small, "a").await;
+    let one = WriterId::new("one");
+    let lease = small.acquire(
+        &journal.at.id,
+        &one,
+        Lease::DEFAULT_TTL,
+        Takeover::IfExpired,
+    );
+    let lease = lease.await.expect("acquired");
+    let entries = journal.next(EntryClass::Progress, &["the end"]);
+    let link = entries[0].link();
+    let snapshot = Snapshot {
+        version: link.version,
+        bytes: vec![b'x'; 60_000].into(),
+        state_hash: link.chain,
+        chain: link.chain,
+    };
+    let (id, head) = (AppendId::from_bytes([1; 16]), in_progress());
+    let end =
+        || small.append_and_release(&journal.at, &lease, id, &entries, &head, Some(&snapshot));
+    // Nothing but the entries, and that is told; the same when it is asked again.
+    assert_eq!(end().await, Ok(false));
+    assert_eq!(end().await, Ok(false));
+    let loaded = journal.load(LoadFrom::Snapshot).await.expect("loaded");
+    assert_eq!(loaded.snapshot, None);
+    assert_eq!(loaded.head.version, link.version);
+    assert_eq!(loaded.head.lease, Some(lease.held()));
 }
 
 #[tokio::test]

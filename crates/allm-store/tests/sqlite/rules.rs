@@ -1,7 +1,7 @@
 //! The rules of every store.
 
 use super::Folder;
-use super::support::{behaviours, filters};
+use super::support::{behaviours, filters, hints};
 
 macro_rules! rules {
     ($( $(#[$meta:meta])* fn $name:ident => $rule:path; )+) => {$(
@@ -28,5 +28,6 @@ rules! {
     fn s132_s169_s170_a_deleted_session_is_gone => behaviours::a_deleted_session_is_gone;
     fn s172_trimming_needs_a_snapshot => behaviours::trimming_needs_a_snapshot;
     fn a_head_is_what_was_last_written => behaviours::a_head_is_what_was_last_written;
-    fn a_hint_comes_after_an_append => behaviours::a_hint_comes_after_an_append;
+    fn a_hint_comes_after_an_append => hints::a_hint_comes_after_an_append;
+    fn s209_a_driver_is_told_of_inputs_only => hints::a_driver_is_told_of_inputs_only;
 }

@@ -468,25 +468,3 @@ pub async fn a_head_is_what_was_last_written(store: &Store) {
         }
     }
 }
-
-pub async fn a_hint_comes_after_an_append(store: &Store) {
-    let mut journal = Journal::create(store, "a").await;
-    Journal::create(store, "b").await;
-    let (a, b) = (id("a"), id("b"));
-    let mut hint = store.changed(&a);
-    let mut other = store.changed(&b);
-    // A hint may need a moment until somebody listens, so it is asked for until it comes.
-    for _ in 0..600 {
-        let told = tokio::time::timeout(Duration::from_millis(50), &mut hint);
-        assert!(
-            tokio::time::timeout(Duration::ZERO, &mut other)
-                .await
-                .is_err()
-        );
-        let (told, _) = tokio::join!(told, journal.write("x"));
-        if told.is_ok() {
-            return;
-        }
-    }
-    panic!("no hint came");
-}

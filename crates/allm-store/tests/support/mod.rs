@@ -5,6 +5,7 @@
 pub mod behaviours;
 pub mod filters;
 pub mod golden;
+pub mod hints;
 pub mod logs;
 pub mod programs;
 pub mod restarts;

@@ -79,7 +79,10 @@ impl<'a> SessionCall<'a> {
 
     /// The events of the operation as they happen.
     pub fn stream(self) -> SessionStream<'a> {
-        let queue = Queue::default();
+        self.driven(Queue::heard())
+    }
+
+    fn driven(self, queue: Queue) -> SessionStream<'a> {
         let orders = Orders {
             op: self.op,
             message: self.message,
@@ -99,7 +102,7 @@ impl<'a> IntoFuture for SessionCall<'a> {
     type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.stream().finish())
+        Box::pin(self.driven(Queue::unheard()).finish())
     }
 }
 

@@ -21,12 +21,35 @@ pub(crate) trait Sink: Send {
 }
 
 /// What a driver has told and nobody has taken.
-#[derive(Clone, Default)]
-pub(crate) struct Queue(Arc<Mutex<VecDeque<Event>>>);
+#[derive(Clone)]
+pub(crate) struct Queue {
+    events: Arc<Mutex<VecDeque<Event>>>,
+    is_heard: bool,
+}
 
 impl Queue {
+    /// For somebody who wants to hear all of it.
+    pub(crate) fn heard() -> Self {
+        Self {
+            events: Arc::default(),
+            is_heard: true,
+        }
+    }
+
+    /// For somebody who wants the result alone, and is not to be woken for anything else.
+    pub(crate) fn unheard() -> Self {
+        Self {
+            is_heard: false,
+            ..Self::heard()
+        }
+    }
+
+    pub(crate) const fn is_heard(&self) -> bool {
+        self.is_heard
+    }
+
     fn lock(&self) -> MutexGuard<'_, VecDeque<Event>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pop(&self) -> Option<Event> {
@@ -37,6 +60,9 @@ impl Queue {
 impl Sink for Queue {
     /// Waits until the event was taken, so that a stream that is dropped stops its run there.
     async fn emit(&mut self, event: Event) {
+        if !self.is_heard {
+            return;
+        }
         self.lock().push_back(event);
         poll_fn(|_| match self.lock().is_empty() {
             true => Poll::Ready(()),

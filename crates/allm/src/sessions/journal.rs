@@ -21,6 +21,10 @@ pub(crate) trait Journal: Send {
         input_id: Option<InputId>,
     ) -> impl Future<Output = Result<Appended, SessionError>> + Send;
 
+    /// From now on nothing is written after the entry that ends the run, so that what belongs to the end can be done with
+    /// it.
+    fn ends_with_the_run(&mut self) {}
+
     /// The time by the clock that counts.
     fn now(&mut self) -> impl Future<Output = Result<Timestamp, SessionError>> + Send;
 

@@ -1,6 +1,9 @@
 //! Holding a session while it is driven.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use allm_core::{Lease, SessionId, SessionStore, StoreReason, Timestamp};
@@ -128,7 +131,7 @@ pub(crate) struct HeldLease {
     /// `None` once it was given back.
     lease: Option<Lease>,
     store: Arc<dyn SessionStore>,
-    tasks: [AbortHandle; 2],
+    task: AbortHandle,
 }
 
 impl HeldLease {
@@ -143,10 +146,7 @@ impl HeldLease {
         let renewing = renew(lease.clone(), asked, Arc::clone(store), tenure.clone());
         let looking = look(lease.id.clone(), Arc::clone(store), pokes);
         let held = Self {
-            tasks: [
-                tokio::spawn(renewing).abort_handle(),
-                tokio::spawn(looking).abort_handle(),
-            ],
+            task: tokio::spawn(both(renewing, looking)).abort_handle(),
             lease: Some(lease),
             store: Arc::clone(store),
         };
@@ -154,9 +154,7 @@ impl HeldLease {
     }
 
     fn stop(&self) {
-        for task in &self.tasks {
-            task.abort();
-        }
+        self.task.abort();
     }
 
     /// Gives it back. A store that does not answer lets it run out instead.
@@ -166,6 +164,11 @@ impl HeldLease {
             let giving = self.store.release(lease);
             let _ = tokio::time::timeout(LOOK_EVERY * 10, giving).await;
         }
+    }
+
+    /// Lets it go: it was given back with the last append.
+    pub(crate) fn forget(mut self) {
+        self.lease = None;
     }
 }
 
@@ -182,6 +185,21 @@ impl Drop for HeldLease {
             });
         }
     }
+}
+
+/// Ready when both are.
+async fn both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    let (mut first_is_over, mut second_is_over) = (false, false);
+    poll_fn(|cx| {
+        first_is_over = first_is_over || first.as_mut().poll(cx).is_ready();
+        second_is_over = second_is_over || second.as_mut().poll(cx).is_ready();
+        match first_is_over && second_is_over {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
 }
 
 async fn renew(lease: Lease, asked: Instant, store: Arc<dyn SessionStore>, tenure: Tenure) {
@@ -210,7 +228,7 @@ async fn renew(lease: Lease, asked: Instant, store: Arc<dyn SessionStore>, tenur
 
 async fn look(id: SessionId, store: Arc<dyn SessionStore>, pokes: mpsc::Sender<()>) {
     loop {
-        let _ = tokio::time::timeout(LOOK_EVERY, store.changed(&id)).await;
+        let _ = tokio::time::timeout(LOOK_EVERY, store.addressed(&id)).await;
         if pokes.send(()).await.is_err() {
             return;
         }

@@ -18,7 +18,7 @@ use super::driver::Limits;
 use super::durable::DurableSession;
 use super::reading::Heard;
 use super::store_journal::View;
-use super::taking::Reservations;
+use super::taking::{Live, Reservations};
 use crate::random;
 
 /// Sessions in a store: made, found, driven and deleted. Cheap to clone.
@@ -31,7 +31,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) writer: WriterId,
     pub(crate) options: SessionsOptions,
-    running: Mutex<HashMap<SessionUid, broadcast::Sender<Heard>>>,
+    running: Mutex<HashMap<SessionUid, Live>>,
     pub(crate) held: Reservations,
     /// How many sessions are taken here, or are being taken.
     pub(crate) count: watch::Sender<usize>,
@@ -356,7 +356,7 @@ impl Sessions {
         let _ = count.wait_for(|taken| *taken == 0).await;
     }
 
-    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<SessionUid, broadcast::Sender<Heard>>> {
+    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<SessionUid, Live>> {
         self.0
             .running
             .lock()
@@ -365,7 +365,7 @@ impl Sessions {
 
     /// The live events of a session that this process drives.
     pub(crate) fn live(&self, uid: SessionUid) -> Option<broadcast::Receiver<Heard>> {
-        self.running().get(&uid).map(broadcast::Sender::subscribe)
+        self.running().get(&uid).map(Live::listen)
     }
 
     /// A store that does not answer is asked again for a while.

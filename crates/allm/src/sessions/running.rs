@@ -2,7 +2,7 @@
 
 use allm_core::session::{Operation, Session as Data};
 use allm_core::{BoxFuture, CancelToken, ChatResult, Event, SessionError, SessionReason};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use super::asking::Asking;
 use super::call::Target;
@@ -11,25 +11,24 @@ use super::durable::DurableSession;
 use super::emit::{Queue, Sink};
 use super::journal::Journal as _;
 use super::late;
-use super::reading::{Heard, Places};
+use super::reading::Places;
 use super::registry::Sessions;
-use super::store_journal::{Refreshed, View};
-use super::taking::{Noted, Purpose, Taken};
+use super::store_journal::{Ending, Refreshed, View};
+use super::taking::{Live, Noted, Purpose, Taken};
 use crate::engine::Engine;
 
 /// The events of a driver for whoever began the run and for everyone else who listens in this process.
 pub(crate) struct Broadcast {
     to_caller: Option<mpsc::UnboundedSender<Event>>,
-    live: broadcast::Sender<Heard>,
+    live: Live,
     places: Places,
 }
 
 impl Sink for Broadcast {
     /// Nobody is waited for.
     async fn emit(&mut self, event: Event) {
-        let is_heard = self.live.receiver_count() > 0;
-        if let Some(heard) = self.places.place(&event, is_heard) {
-            let _ = self.live.send(heard);
+        if let Some(heard) = self.places.place(&event, self.live.is_heard()) {
+            self.live.tell(heard);
         }
         if let Some(caller) = &self.to_caller
             && caller.send(event).is_err()
@@ -101,7 +100,10 @@ pub(crate) async fn drive_taken(
         _ if taken.journal.session().version() != begun => taken.journal.snapshot().await,
         _ => {}
     }
-    taken.lease.release().await;
+    match taken.journal.ending {
+        Ending::Done => taken.lease.forget(),
+        Ending::Apart | Ending::WithTheRun => taken.lease.release().await,
+    }
     drop(noted);
     Finished {
         result,
@@ -110,7 +112,7 @@ pub(crate) async fn drive_taken(
 }
 
 /// Whether the driver found that what was to be run is not what was approved.
-fn is_altered(session: &Data) -> bool {
+pub(crate) fn is_altered(session: &Data) -> bool {
     let failure = session.failure();
     failure.is_some_and(|failure| failure.kind == APPROVAL_MISMATCH)
 }
@@ -126,6 +128,8 @@ impl<'a> Target<'a> for &'a mut DurableSession {
         Box::pin(async move {
             let session = *self;
             let (to_caller, mut events) = mpsc::unbounded_channel();
+            // Who waits for the result alone is woken once.
+            let to_caller = Some(to_caller).filter(|_| queue.is_heard());
             let (finish, finished) = oneshot::channel();
             let (sessions, view) = (session.sessions().clone(), session.view().clone());
             // The run does not depend on whoever began it, from the first step on.
@@ -162,7 +166,7 @@ async fn take_and_drive(
     engine: Engine,
     orders: Orders,
     cancel: Option<CancelToken>,
-    to_caller: mpsc::UnboundedSender<Event>,
+    to_caller: Option<mpsc::UnboundedSender<Event>>,
 ) -> Finished {
     let refused = |view, error| Finished {
         result: Err(error),
@@ -186,14 +190,17 @@ async fn take_and_drive(
         }
     };
     let noted = sessions.note(uid);
-    let listener = Some(to_caller);
-    drive_taken(sessions, taken, engine, orders, cancel, listener, noted).await
+    drive_taken(sessions, taken, engine, orders, cancel, to_caller, noted).await
 }
 
 impl Taken {
-    /// Takes in what others did.
+    /// Takes in what others did. Who knew the session as it was when it was taken has nothing to take in; what comes later
+    /// is met at the next append.
     pub(crate) async fn refresh(&mut self) -> Result<Refreshed, SessionError> {
         let journal = &mut self.journal;
+        if self.taken_at.take() == Some(journal.session().version()) {
+            return Ok(Refreshed::default());
+        }
         let asking = Asking::again(&*journal.store, journal.retry_for);
         journal.view.refresh(asking).await
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use allm_core::session::{Append, Applied, EntryBody, JournalEntry, Session as Data, read};
 use allm_core::{
-    AppendId, Entry, EntryClass, Fence, InputId, Link, LoadFrom, Loaded, Position, Response,
-    SessionError, SessionStore, StoreError, StoreReason, Timestamp, Version, WriterId,
+    AppendId, Entry, EntryClass, Fence, InputId, Lease, Link, LoadFrom, Loaded, Position, Response,
+    SessionError, SessionStore, Snapshot, StoreError, StoreReason, Timestamp, Version, WriterId,
 };
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -16,6 +16,7 @@ use super::asking::{ANSWER_LIMIT, Asking};
 use super::journal::{Appended, Journal, extend};
 use super::late::Attempts;
 use super::lease::Tenure;
+use super::running::is_altered;
 use crate::random;
 
 /// A session as it stands in a store, and where its chain stands.
@@ -146,11 +147,23 @@ pub(crate) fn lost_if_gone(error: StoreError) -> SessionError {
     }
 }
 
+/// When the lease is given back and the last snapshot is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// By themselves, by whoever took the session.
+    Apart,
+    /// With the entry that ends the run.
+    WithTheRun,
+    /// They were.
+    Done,
+}
+
 /// How a driver writes.
 pub(crate) struct StoreJournal {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) view: View,
-    pub(crate) fence: Fence,
+    pub(crate) lease: Lease,
+    pub(crate) ending: Ending,
     pub(crate) writer: WriterId,
     pub(crate) tenure: Tenure,
     /// How long a store that does not answer is asked again.
@@ -217,6 +230,22 @@ impl Written<'_> {
         let append = || asking.store.append(at, fence, id, self.entries, &head);
         asking.ask(append).await
     }
+
+    /// The same for what ends a run. Tells whether the snapshot was kept and the lease given back.
+    async fn persist_last(
+        &self,
+        asking: Asking<'_>,
+        lease: &Lease,
+        snapshot: Option<&Snapshot>,
+    ) -> Result<bool, StoreError> {
+        let head = self.next.data.head();
+        let (at, id, entries) = (self.at, self.id, self.entries);
+        let append = || {
+            let store = asking.store;
+            store.append_and_release(at, lease, id, entries, &head, snapshot)
+        };
+        asking.ask(append).await
+    }
 }
 
 impl Journal for StoreJournal {
@@ -233,7 +262,7 @@ impl Journal for StoreJournal {
         let mut met_others = false;
         loop {
             let append = self.append_of(input_id.clone());
-            let (next, entries, applied) = match self.view.seal(&bodies, &append) {
+            let (mut next, entries, applied) = match self.view.seal(&bodies, &append) {
                 Ok(sealed) => sealed,
                 Err(_) if met_others => {
                     return Ok(Appended {
@@ -244,17 +273,35 @@ impl Journal for StoreJournal {
                 Err(error) => return Err(error),
             };
             let at = self.view.position()?;
+            let ends = self.ending == Ending::WithTheRun
+                && applied.ended.is_some()
+                && next.data.run().is_none();
+            // Nobody would believe a snapshot of what somebody has altered.
+            let snapshot = match ends && !is_altered(&next.data) {
+                true => next.data.snapshot(&next.link).ok(),
+                false => None,
+            };
             let written = Written {
                 at: &at,
-                fence: Some(self.fence),
+                fence: Some(self.lease.fence),
                 id: append.id,
                 entries: &entries,
                 next: &next,
             };
-            match written.persist(self.asking()).await {
-                Ok(_) => {
+            let persisted = if ends {
+                let last = written.persist_last(self.asking(), &self.lease, snapshot.as_ref());
+                last.await
+            } else {
+                written.persist(self.asking()).await.map(|_| false)
+            };
+            match persisted {
+                Ok(released) => {
                     self.tenure.prove();
                     self.view = next;
+                    if released {
+                        self.ending = Ending::Done;
+                        self.view.snapshot_at = self.view.data.version();
+                    }
                     self.attempts.note(&self.view.data);
                     extend(&mut all, applied);
                     let version = self.view.data.version();
@@ -277,6 +324,10 @@ impl Journal for StoreJournal {
                 Err(error) => return Err(lost_if_gone(error).unsaved(bodies)),
             }
         }
+    }
+
+    fn ends_with_the_run(&mut self) {
+        self.ending = Ending::WithTheRun;
     }
 
     async fn now(&mut self) -> Result<Timestamp, SessionError> {

@@ -1,10 +1,11 @@
 //! Taking a session: one in a process at a time, counted from the first moment on.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use allm_core::{
     Lease, SessionError, SessionId, SessionReason, SessionUid, StoreError, StoreReason, Takeover,
+    Version,
 };
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Instant;
@@ -13,7 +14,7 @@ use super::late::Attempts;
 use super::lease::{HeldLease, Tenure};
 use super::reading::Heard;
 use super::registry::Sessions;
-use super::store_journal::{StoreJournal, View, lost_if_gone};
+use super::store_journal::{Ending, StoreJournal, View, lost_if_gone};
 
 /// How many live events a slow reader may be behind.
 const LIVE_EVENTS: usize = 1024;
@@ -31,6 +32,8 @@ pub(crate) enum Purpose {
 pub(crate) struct Taken {
     pub(crate) lease: HeldLease,
     pub(crate) journal: StoreJournal,
+    /// At which version the session was when it was taken, if that is known and nobody has looked since.
+    pub(crate) taken_at: Option<Version>,
     _reserved: Reserved,
     _counted: Counted,
 }
@@ -49,14 +52,15 @@ impl Sessions {
             return Err(SessionError::lost_ownership());
         }
         let (poke, pokes) = mpsc::channel(1);
-        let fence = lease.fence;
+        let given = lease.clone();
         let (lease, tenure) = HeldLease::keep(lease, asked, store, poke);
         reserved.hold(tenure.clone());
         let options = &self.0.options;
         let journal = StoreJournal {
             store: Arc::clone(store),
             view: view.clone(),
-            fence,
+            lease: given,
+            ending: Ending::Apart,
             writer: self.0.writer.clone(),
             tenure,
             retry_for: options.retry_for,
@@ -66,6 +70,7 @@ impl Sessions {
         };
         Ok(Taken {
             lease,
+            taken_at: journal.lease.version,
             journal,
             _reserved: reserved,
             _counted: counted,
@@ -138,7 +143,7 @@ impl Sessions {
 
     /// Notes that a session is driven here, until the guard goes.
     pub(crate) fn note(&self, uid: SessionUid) -> Noted {
-        let (live, _) = broadcast::channel(LIVE_EVENTS);
+        let live = Live::default();
         self.running().insert(uid, live.clone());
         Noted {
             sessions: self.clone(),
@@ -207,7 +212,30 @@ impl Drop for Counted {
 pub(crate) struct Noted {
     sessions: Sessions,
     uid: SessionUid,
-    pub(crate) live: broadcast::Sender<Heard>,
+    pub(crate) live: Live,
+}
+
+/// The way of live events to those who read along in this process. It is made when the first of them comes, because there
+/// is room in it for many.
+#[derive(Clone, Default)]
+pub(crate) struct Live(Arc<OnceLock<broadcast::Sender<Heard>>>);
+
+impl Live {
+    /// Whether anyone listens.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.0.get().is_some_and(|live| live.receiver_count() > 0)
+    }
+
+    pub(crate) fn tell(&self, heard: Heard) {
+        if let Some(live) = self.0.get() {
+            let _ = live.send(heard);
+        }
+    }
+
+    pub(crate) fn listen(&self) -> broadcast::Receiver<Heard> {
+        let live = self.0.get_or_init(|| broadcast::Sender::new(LIVE_EVENTS));
+        live.subscribe()
+    }
 }
 
 impl Drop for Noted {
@@ -215,7 +243,7 @@ impl Drop for Noted {
         let mut running = self.sessions.running();
         if running
             .get(&self.uid)
-            .is_some_and(|live| live.same_channel(&self.live))
+            .is_some_and(|live| Arc::ptr_eq(&live.0, &self.live.0))
         {
             running.remove(&self.uid);
         }

@@ -35,7 +35,7 @@ impl ToolSpan {
         );
         let arguments = captures.filter(|_| !span.is_disabled()).map(|_| {
             let arguments = call.arguments.as_deref().cloned();
-            arguments.map_or_else(|| call.raw_arguments.clone().into(), Value::Object)
+            arguments.map_or_else(|| (*call.raw_arguments).into(), Value::Object)
         });
         Self(Some(Open { span, arguments }))
     }

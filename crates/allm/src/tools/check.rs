@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use allm_core::json::in_order;
 use allm_core::limits::{MAX_ARGUMENT_DEPTH, MAX_ARGUMENT_FAULTS, MAX_TOOL_ARGUMENTS};
 use allm_core::{
     ArgumentFault, ArgumentFaults, ArgumentLimits, MalformedArguments, Map, ToolCall, ToolExecutor,
     ToolFailure, compact,
 };
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, Validator};
-use serde_json::Value;
+use allm_schema::Schema;
 
 use super::cut;
 use super::toolset::Entry;
@@ -18,21 +15,13 @@ use super::toolset::Entry;
 /// How much is said of one fault, in bytes.
 const MAX_FAULT_TEXT: usize = 512;
 
-/// Arguments that are right.
-pub(super) struct Checked {
-    /// For everybody who looks at them.
-    pub(super) shared: Arc<Map>,
-    /// The handler's own.
-    pub(super) owned: Map,
-}
-
 /// The arguments that the handler gets; the first stage that finds a fault decides.
 pub(super) fn arguments(
     entry: &Entry,
     call: &ToolCall,
     max_bytes: usize,
     executor: &dyn ToolExecutor,
-) -> Result<Checked, ToolFailure> {
+) -> Result<Arc<Map>, ToolFailure> {
     let refused = |message: String, mut faults: Vec<ArgumentFault>| {
         faults.truncate(MAX_ARGUMENT_FAULTS);
         ToolFailure::InvalidArguments(ArgumentFaults {
@@ -41,7 +30,7 @@ pub(super) fn arguments(
             help: entry.tool.compact.then(|| compact::full_help(&entry.tool)),
         })
     };
-    let shared = parsed(call, max_bytes).map_err(|fault| {
+    let arguments = parsed(call, max_bytes).map_err(|fault| {
         let message = fault.to_string();
         let root = ArgumentFault {
             path: String::new(),
@@ -49,25 +38,19 @@ pub(super) fn arguments(
         };
         refused(message, vec![root])
     })?;
-    let arguments = Value::Object((*shared).clone());
     let faults = schema_faults(&entry.schema, &arguments);
     if !faults.is_empty() {
         return Err(refused(unfit("its schema"), faults));
     }
-    let owned = match arguments {
-        Value::Object(owned) => owned,
-        // It was made an object above.
-        _ => Map::new(),
-    };
-    match executor.check(&entry.tool, &owned) {
-        Ok(()) => Ok(Checked { shared, owned }),
+    match executor.check(&entry.tool, &arguments) {
+        Ok(()) => Ok(arguments),
         Err(faults) => Err(refused(unfit("what it takes"), faults)),
     }
 }
 
 /// What is wrong with arguments that did not come from a model.
 pub(crate) fn argument_faults(entry: &Entry, arguments: &Map) -> Vec<ArgumentFault> {
-    schema_faults(&entry.schema, &Value::Object(arguments.clone()))
+    schema_faults(&entry.schema, arguments)
 }
 
 fn unfit(what: &str) -> String {
@@ -88,7 +71,7 @@ fn parsed(call: &ToolCall, max_bytes: usize) -> Result<Arc<Map>, MalformedArgume
                 max_depth: MAX_ARGUMENT_DEPTH,
             };
             let raw = &*call.raw_arguments;
-            let again = ToolCall::parsed(call.id.clone(), &*call.name, raw, limits);
+            let again = ToolCall::parsed(call.id.clone(), call.name.clone(), raw, limits);
             again
                 .arguments
                 .ok_or(MalformedArguments::NotJson { offset: 0 })
@@ -97,45 +80,14 @@ fn parsed(call: &ToolCall, max_bytes: usize) -> Result<Arc<Map>, MalformedArgume
     }
 }
 
-fn schema_faults(schema: &Validator, arguments: &Value) -> Vec<ArgumentFault> {
-    if schema.is_valid(arguments) {
+fn schema_faults(schema: &Schema, arguments: &Map) -> Vec<ArgumentFault> {
+    if schema.accepts_object(arguments) {
         return Vec::new();
     }
-    let arguments = in_order(arguments);
-    let mut faults = Vec::new();
-    for error in schema.iter_errors(&arguments) {
-        if faults.len() >= MAX_ARGUMENT_FAULTS {
-            break;
-        }
-        add(&mut faults, &error);
-    }
-    faults
-}
-
-/// Values are left out of what is said: the model knows them, and they may be long.
-fn add(faults: &mut Vec<ArgumentFault>, error: &ValidationError<'_>) {
-    let at = error.instance_path().as_str();
-    let mut fault = |path: String, message: String| {
-        let message = cut(message, MAX_FAULT_TEXT);
-        faults.push(ArgumentFault { path, message });
-    };
-    match error.kind() {
-        ValidationErrorKind::Required { property } => {
-            let name = property.as_str().unwrap_or_default();
-            fault(below(at, name), "must be there".to_owned());
-        }
-        ValidationErrorKind::AdditionalProperties { unexpected }
-        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            for name in unexpected.iter().take(MAX_ARGUMENT_FAULTS) {
-                fault(below(at, name), "must not be there".to_owned());
-            }
-        }
-        _ => fault(at.to_owned(), error.masked().to_string()),
-    }
-}
-
-/// The JSON Pointer of a property.
-fn below(pointer: &str, name: &str) -> String {
-    let name = name.replace('~', "~0").replace('/', "~1");
-    format!("{pointer}/{name}")
+    let faults = schema.object_faults(arguments, MAX_ARGUMENT_FAULTS);
+    let told = faults.into_iter().map(|fault| ArgumentFault {
+        path: fault.path,
+        message: cut(fault.message, MAX_FAULT_TEXT),
+    });
+    told.collect()
 }

@@ -92,7 +92,7 @@ impl ToolExecutor for DefaultExecutor {
     fn execute<'a>(
         &'a self,
         tool: &'a Tool,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
@@ -127,7 +127,11 @@ pub(super) fn named(mut error: ToolError, tool: &Tool) -> ToolError {
     error
 }
 
-async fn in_place(handler: &dyn ToolHandler, arguments: Map, context: &ToolContext) -> Outcome {
+async fn in_place(
+    handler: &dyn ToolHandler,
+    arguments: Arc<Map>,
+    context: &ToolContext,
+) -> Outcome {
     // The call itself is made inside, because a handler may panic before it gives its future.
     let call = async { handler.call(arguments, context.clone()).await };
     caught_future(call)
@@ -137,7 +141,7 @@ async fn in_place(handler: &dyn ToolHandler, arguments: Map, context: &ToolConte
 
 async fn off_thread(
     handler: Arc<dyn ToolHandler>,
-    arguments: Map,
+    arguments: Arc<Map>,
     context: ToolContext,
 ) -> Outcome {
     let (cancel, sink) = (context.cancel.clone(), context.progress.clone());

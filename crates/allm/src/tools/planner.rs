@@ -81,7 +81,7 @@ impl Planner {
     ) -> Result<Arc<Map>, ToolFailure> {
         let runner = &self.runner;
         let max_bytes = runner.max_tool_arguments;
-        check::arguments(entry, call, max_bytes, &*runner.executor).map(|checked| checked.shared)
+        check::arguments(entry, call, max_bytes, &*runner.executor)
     }
 
     fn ask(&self, entry: &Entry, call: &ToolCall, arguments: &Map) -> ApprovalAnswer {

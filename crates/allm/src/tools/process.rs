@@ -67,7 +67,7 @@ impl ToolExecutor for ProcessExecutor {
     fn execute<'a>(
         &'a self,
         tool: &'a Tool,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolReply, ToolError>> {
         match (self.tools.get(&tool.name), &self.others) {

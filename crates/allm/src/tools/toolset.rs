@@ -1,14 +1,13 @@
 //! The tools of a run, ready to be called.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use allm_core::json::in_order;
 use allm_core::{
     Fault, FaultCode, Path, Tool, ValidationError, ValidationReason, compact, validate,
 };
-use jsonschema::Validator;
+use allm_schema::Schema;
 
 /// The tools of a run by name, each with its compiled schema. Cheap to clone.
 ///
@@ -20,7 +19,7 @@ pub(crate) struct ToolSet(Arc<Tools>);
 struct Tools {
     /// In the order given.
     entries: Vec<Arc<Entry>>,
-    by_name: HashMap<Box<str>, usize>,
+    by_name: BTreeMap<Box<str>, usize>,
     /// As the help tool is given them.
     list: Vec<Tool>,
 }
@@ -28,7 +27,7 @@ struct Tools {
 /// A tool and what checks its arguments.
 pub(crate) struct Entry {
     pub(crate) tool: Tool,
-    pub(super) schema: Arc<Validator>,
+    pub(super) schema: Arc<Schema>,
 }
 
 impl ToolSet {
@@ -81,7 +80,7 @@ impl ToolSet {
         })))
     }
 
-    fn schema_of(&self, tool: &Tool) -> Result<Arc<Validator>, String> {
+    fn schema_of(&self, tool: &Tool) -> Result<Arc<Schema>, String> {
         match self.get(tool.name.as_str()) {
             Some(known) if known.tool.schema == tool.schema => Ok(Arc::clone(&known.schema)),
             _ => compile(tool).map(Arc::new),
@@ -107,15 +106,12 @@ impl ToolSet {
 }
 
 /// Nothing is fetched: a schema that points elsewhere does not compile.
-fn compile(tool: &Tool) -> Result<Validator, String> {
-    jsonschema::options()
-        .offline()
-        .build(&in_order(&tool.schema))
-        // What it says may hold values of the schema, which belong to the caller; the place is enough.
-        .map_err(|error| match error.schema_path().as_str() {
-            "" => "the schema does not compile".to_owned(),
-            place => format!("the schema does not compile at #{place}"),
-        })
+fn compile(tool: &Tool) -> Result<Schema, String> {
+    // What it says may hold values of the schema, which belong to the caller; the place is enough.
+    Schema::compile(&tool.schema).map_err(|error| match error.place() {
+        "" => "the schema does not compile".to_owned(),
+        place => format!("the schema does not compile at #{place}"),
+    })
 }
 
 impl fmt::Debug for ToolSet {

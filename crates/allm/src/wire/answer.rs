@@ -225,14 +225,10 @@ impl Answer {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
-        let message = Message {
-            origin: Some(self.origin().into()),
-            ..Message::assistant("")
-        };
         let started = MessageStarted {
             message: Message {
-                content: Vec::new(),
-                ..message
+                origin: Some(self.origin().into()),
+                ..Message::assistant(Vec::new())
             },
             request_id: self.about.request_id.clone(),
             response_id: self.response_id.as_deref().map(Into::into),
@@ -262,6 +258,8 @@ impl Answer {
         self.begin();
         let finish = FinishReason::settled(self.finish, HasCalls::of(&self.calls));
         let cut = finish.is_some_and(FinishReason::is_cut);
+        // What is told of each, of the text and of the whole.
+        self.events.reserve(self.calls.len() + 2);
         for at in 0..self.calls.len() {
             self.close_call(CallAt(at), cut);
         }
@@ -332,7 +330,7 @@ impl Answer {
             content: content.into_iter().map(|(_, part)| part).collect(),
             tool_calls,
             origin: Some(self.origin().into()),
-            ..Message::assistant("")
+            ..Message::assistant(Vec::new())
         }
     }
 }

@@ -103,9 +103,12 @@ fn connector() -> Result<HttpsConnector<Way>, NoRoots> {
     let tls = HttpsConnectorBuilder::new()
         .with_native_roots()
         .map_err(|_| NoRoots)?
-        .https_or_http()
-        .enable_all_versions()
-        .wrap_connector(Way::of_environment());
+        .https_or_http();
+    #[cfg(feature = "http2")]
+    let tls = tls.enable_all_versions();
+    #[cfg(not(feature = "http2"))]
+    let tls = tls.enable_http1();
+    let tls = tls.wrap_connector(Way::of_environment());
     Ok(CONNECTOR.get_or_init(|| tls).clone())
 }
 
@@ -195,7 +198,12 @@ impl Secured {
         match self {
             Self::Tls(tls) => {
                 let connecting = tls.clone().call(to);
-                Box::pin(async move { connecting.await.map(Link::from) })
+                Box::pin(async move {
+                    Ok(match connecting.await? {
+                        MaybeHttpsStream::Http(plain) => Link::new(plain),
+                        secured => Link::new(secured),
+                    })
+                })
             }
             // An address is of one kind, and so is the client that was made for it.
             Self::Plain(_) if to.scheme() != Some(&Scheme::HTTP) => {
@@ -204,9 +212,7 @@ impl Secured {
             }
             Self::Plain(way) => {
                 let connecting = way.clone().call(to);
-                Box::pin(
-                    async move { connecting.await.map(MaybeHttpsStream::Http).map(Link::from) },
-                )
+                Box::pin(async move { connecting.await.map(Link::new) })
             }
         }
     }

@@ -338,11 +338,15 @@ impl Stream for Exchange {
                 this.phase = Phase::Ended;
                 return Poll::Ready(None);
             }
-            if this.cancelled.as_mut().poll(cx).is_ready() {
+            // Looked at before each piece of work, and waited for only where there is none.
+            if this.cancelled.is_cancelled() {
                 this.fail(fault::cancelled(&this.answer));
                 continue;
             }
-            if this.poll_work(cx).is_pending() && this.poll_clock(true, cx).is_pending() {
+            if this.poll_work(cx).is_pending()
+                && this.poll_clock(true, cx).is_pending()
+                && this.cancelled.as_mut().poll(cx).is_pending()
+            {
                 return Poll::Pending;
             }
         }

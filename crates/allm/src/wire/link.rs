@@ -5,17 +5,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_rustls::MaybeHttpsStream;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, Take};
-use tokio::net::TcpStream;
 
-type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
+/// A connection, in a box of its own size: the state of TLS takes a kilobyte, a connection without it a tenth of that, and
+/// the client holds a connection in several places at once while it is made.
+pub(crate) struct Link(Box<dyn Wire>);
 
-/// A connection, in a box: the state of TLS takes a kilobyte, and the client holds a connection in several places at once
-/// while it is made.
-pub(crate) struct Link(Box<Paced<Stream>>);
+/// What a client needs of a connection.
+trait Wire: Connection + Read + Write + Send + Unpin {}
+
+impl<W: Connection + Read + Write + Send + Unpin> Wire for W {}
 
 /// A connection that gives small pieces until it is known to have much to give.
 ///
@@ -28,8 +29,9 @@ struct Paced<S> {
     full: u32,
 }
 
-/// The most that a read gives at first: one byte less than the room that is made at first, so that it is not used up.
-const PIECE: u64 = 8 * 1024 - 1;
+/// The most that a read gives at first: less than the 8 KiB of room that are made at first, so that they are not used up.
+/// Room that nothing was ever written into takes no memory, and the room of a piece is used again for the next one.
+const PIECE: u64 = 4 * 1024 - 1;
 /// After so many full pieces there is no limit.
 const PATIENCE: u32 = 16;
 
@@ -52,38 +54,71 @@ impl<S: Read + Unpin> Paced<S> {
         self.full = 0;
         self.get_mut()
     }
+}
 
-    fn poll_read(&mut self, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<Result<()>> {
-        let limit = if self.full < PATIENCE {
+impl<S: Read + Unpin> Read for Paced<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: ReadBufCursor<'_>,
+    ) -> Poll<Result<()>> {
+        let this = self.get_mut();
+        let limit = if this.full < PATIENCE {
             PIECE
         } else {
             u64::MAX
         };
-        self.stream.inner_mut().set_limit(limit);
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        let read = limit - self.stream.inner().limit();
+        this.stream.inner_mut().set_limit(limit);
+        ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
+        let read = limit - this.stream.inner().limit();
         if read >= PIECE {
-            self.full = self.full.saturating_add(1);
+            this.full = this.full.saturating_add(1);
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl From<Stream> for Link {
-    fn from(stream: Stream) -> Self {
-        Self(Box::new(Paced::new(stream)))
+impl<S: Read + Write + Unpin> Write for Paced<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<Result<usize>> {
+        Pin::new(self.get_mut().writer()).poll_write(cx, buf)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(self.get_mut().get_mut()).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(self.get_mut().get_mut()).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.get_ref().is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        Pin::new(self.get_mut().writer()).poll_write_vectored(cx, bufs)
+    }
+}
+
+impl<S: Connection + Read + Unpin> Connection for Paced<S> {
+    fn connected(&self) -> Connected {
+        self.get_ref().connected()
     }
 }
 
 impl Link {
-    fn inner(self: Pin<&mut Self>) -> Pin<&mut Stream> {
-        Pin::new(self.get_mut().0.get_mut())
+    pub(crate) fn new<S: Connection + Read + Write + Send + Unpin + 'static>(stream: S) -> Self {
+        Self(Box::new(Paced::new(stream)))
     }
 }
 
 impl Connection for Link {
     fn connected(&self) -> Connected {
-        self.0.get_ref().connected()
+        self.0.connected()
     }
 }
 
@@ -93,25 +128,25 @@ impl Read for Link {
         cx: &mut Context<'_>,
         buf: ReadBufCursor<'_>,
     ) -> Poll<Result<()>> {
-        self.get_mut().0.poll_read(cx, buf)
+        Pin::new(&mut self.get_mut().0).poll_read(cx, buf)
     }
 }
 
 impl Write for Link {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<Result<usize>> {
-        Pin::new(self.get_mut().0.writer()).poll_write(cx, buf)
+        Pin::new(&mut self.get_mut().0).poll_write(cx, buf)
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        self.inner().poll_flush(cx)
+        Pin::new(&mut self.get_mut().0).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
-        self.inner().poll_shutdown(cx)
+        Pin::new(&mut self.get_mut().0).poll_shutdown(cx)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.0.stream.inner().get_ref().inner().is_write_vectored()
+        self.0.is_write_vectored()
     }
 
     fn poll_write_vectored(
@@ -119,7 +154,7 @@ impl Write for Link {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
-        Pin::new(self.get_mut().0.writer()).poll_write_vectored(cx, bufs)
+        Pin::new(&mut self.get_mut().0).poll_write_vectored(cx, bufs)
     }
 }
 
@@ -138,7 +173,7 @@ mod tests {
         let mut cx = Context::from_waker(Waker::noop());
         let mut memory = vec![0; room];
         let mut buf = ReadBuf::new(&mut memory);
-        let polled = paced.poll_read(&mut cx, buf.unfilled());
+        let polled = Pin::new(paced).poll_read(&mut cx, buf.unfilled());
         assert!(matches!(polled, Poll::Ready(Ok(()))));
         assert!(buf.filled().iter().all(|byte| *byte == 7));
         buf.filled().len()

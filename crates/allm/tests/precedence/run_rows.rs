@@ -1,5 +1,6 @@
 //! Settings of runs: engine and call, and the options of the runner alone.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use allm::run::UnknownTools;
@@ -20,7 +21,7 @@ impl ToolExecutor for Executes {
     fn execute<'a>(
         &'a self,
         _: &'a Tool,
-        _: Map,
+        _: Arc<Map>,
         _: &'a ToolContext,
     ) -> BoxFuture<'a, Result<ToolReply, ToolError>> {
         Box::pin(async { Ok(ToolReply::ok(&self.0)) })

@@ -73,7 +73,7 @@ impl Scene {
             .calls()
             .into_iter()
             .fold(Script::new(), |script, call| {
-                script.call_chunked(call.name, [call.raw_arguments])
+                script.call_chunked(call.name.to_string(), [call.raw_arguments.to_string()])
             });
         match self {
             Self::Text => Fake::new().always(text()),

@@ -27,7 +27,7 @@ fn reply_in(tool: &Tool, arguments: Value, context: ToolContext) -> ToolReply {
     let handler = tool.handler.as_ref().expect("a handler");
     let arguments = object(arguments);
     assert_eq!(handler.check(&arguments), Ok(()));
-    let mut future = pin!(handler.call(arguments, context));
+    let mut future = pin!(handler.call(arguments.into(), context));
     match future
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))

@@ -226,13 +226,13 @@ mod tests {
         let begun = Event::ToolExecutionStarted(Box::new(ToolExecutionStarted {
             index: 0,
             id: "a".into(),
-            name: "pay".to_owned(),
+            name: "pay".into(),
             arguments: std::sync::Arc::default(),
         }));
         let ended = Event::ToolExecutionCompleted(Box::new(ToolExecutionCompleted {
             index: 0,
             id: "a".into(),
-            name: "pay".to_owned(),
+            name: "pay".into(),
             result: ExecutionResult::Error(failure),
         }));
         assert_eq!(calls.line(&begun), Some((Mark::Begun, "pay()".to_owned())));
@@ -248,7 +248,7 @@ mod tests {
         let ended = Event::ToolExecutionCompleted(Box::new(ToolExecutionCompleted {
             index: 0,
             id: "a".into(),
-            name: "stop".to_owned(),
+            name: "stop".into(),
             result: ExecutionResult::Halt {
                 reason: "enough".to_owned(),
                 value: json!(1),

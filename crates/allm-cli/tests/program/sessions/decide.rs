@@ -170,7 +170,7 @@ fn s139_other_arguments_must_fit_the_schema() {
     assert_eq!(
         (bad.stderr.as_str(), bad.code),
         (
-            "allm: the arguments do not fit the schema of `note`\n  at /text: value is shorter than 2 characters\n",
+            "allm: the arguments do not fit the schema of `note`\n  at /text: must have at least 2 characters\n",
             Some(2)
         )
     );

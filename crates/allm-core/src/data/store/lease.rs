@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::SessionUid;
+use super::{SessionUid, Version};
 use crate::data::id::{SessionId, WriterId};
 use crate::data::timestamp::Timestamp;
 
@@ -37,6 +37,10 @@ pub struct Lease {
     pub ttl: Duration,
     /// When it ends, by the store's clock.
     pub expires_at: Timestamp,
+    /// At which version the session was when it was given, if the store tells: who knows the session as it was then need
+    /// not read it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
 }
 
 impl Lease {

@@ -52,7 +52,11 @@ fn of_the_answer() -> BoxedStrategy<Event> {
             delta: delta.into()
         })),
         (any::<u32>(), named(), any_text()).prop_map(|(index, id, name)| Event::ToolCallStarted(
-            ToolCallStarted { index, id, name }
+            ToolCallStarted {
+                index,
+                id,
+                name: name.into()
+            }
         )),
         (any::<u32>(), named(), any_text()).prop_map(|(index, id, delta)| {
             Event::ToolCallDelta(ToolCallDelta {
@@ -149,7 +153,7 @@ fn of_a_call() -> BoxedStrategy<Event> {
             Event::ToolExecutionStarted(Box::new(ToolExecutionStarted {
                 index,
                 id,
-                name,
+                name: name.into(),
                 arguments: arguments.into(),
             }))
         }),
@@ -157,7 +161,7 @@ fn of_a_call() -> BoxedStrategy<Event> {
             Event::ToolExecutionCompleted(Box::new(ToolExecutionCompleted {
                 index,
                 id,
-                name,
+                name: name.into(),
                 result,
             }))
         }),
@@ -175,7 +179,7 @@ fn of_a_call() -> BoxedStrategy<Event> {
                 Event::AskUserRequested(Box::new(AskUserRequested {
                     index,
                     tool_call_id,
-                    tool_name,
+                    tool_name: tool_name.into(),
                     question,
                     opts,
                     answer_to,

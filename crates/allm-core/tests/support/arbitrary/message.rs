@@ -113,7 +113,7 @@ pub(crate) fn any_call() -> BoxedStrategy<ToolCall> {
     let set =
         (bare.clone(), attached).prop_map(|(call, (wire_id, arguments, at, opaque, metadata))| {
             ToolCall {
-                wire_id,
+                wire_id: wire_id.map(Into::into),
                 arguments: arguments.map(Into::into),
                 at,
                 opaque: opaque.map(Box::new),

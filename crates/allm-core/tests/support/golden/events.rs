@@ -66,7 +66,7 @@ fn of_the_answer() -> Vec<Named<Event>> {
             Event::ToolCallStarted(ToolCallStarted {
                 index: 0,
                 id: "c1".into(),
-                name: "get_weather".to_owned(),
+                name: "get_weather".into(),
             }),
         ),
         (
@@ -136,9 +136,9 @@ fn call_completed(arguments: Option<Value>, text: &str) -> Event {
     Event::ToolCallCompleted(Arc::new(ToolCallCompleted {
         index: 0,
         id: "c1".into(),
-        name: "get_weather".to_owned(),
+        name: "get_weather".into(),
         arguments: arguments.map(map).map(Arc::new),
-        raw_arguments: text.to_owned(),
+        raw_arguments: text.into(),
         metadata,
     }))
 }
@@ -148,7 +148,7 @@ fn of_calls() -> Vec<Named<Event>> {
         Event::ToolExecutionCompleted(Box::new(ToolExecutionCompleted {
             index: 1,
             id: "c2".into(),
-            name: "plan".to_owned(),
+            name: "plan".into(),
             result,
         }))
     };
@@ -173,7 +173,7 @@ fn of_calls() -> Vec<Named<Event>> {
             Event::ToolExecutionStarted(Box::new(ToolExecutionStarted {
                 index: 0,
                 id: "c1".into(),
-                name: "get_weather".to_owned(),
+                name: "get_weather".into(),
                 arguments: map(json!({"city": "Boston"})).into(),
             })),
         ),
@@ -305,7 +305,7 @@ fn asking(answer_to: AnswerTo) -> Event {
     Event::AskUserRequested(Box::new(AskUserRequested {
         index: 1,
         tool_call_id: "c2".into(),
-        tool_name: "ask".to_owned(),
+        tool_name: "ask".into(),
         question: "Which Boston?".to_owned(),
         opts: map(json!({"choices": ["MA", "UK"]})),
         answer_to,

@@ -116,7 +116,7 @@ pub(super) fn assistant() -> Message {
 /// A call that uses every field.
 pub(super) fn call() -> ToolCall {
     ToolCall {
-        wire_id: Some("toolu_01".to_owned()),
+        wire_id: Some("toolu_01".into()),
         at: Some(5),
         opaque: Some(opaque("thought_signature").into()),
         metadata: map(json!({"original_id": "", "original_name": "get weather"})),

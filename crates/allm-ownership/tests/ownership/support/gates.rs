@@ -28,15 +28,22 @@ struct Inner {
     state: Mutex<State>,
     /// Whether a lease that is asked for is given, whoever has it: as if it had run out.
     leases_run_out: bool,
+    /// Whether the store has all that a store may have.
+    is_whole: bool,
 }
 
 impl Gates {
-    /// Gates at which leases are always given.
-    pub(crate) fn without_leases() -> Self {
+    pub(crate) fn of(leases_run_out: bool, is_whole: bool) -> Self {
         Self(Arc::new(Inner {
-            leases_run_out: true,
+            leases_run_out,
+            is_whole,
             ..Inner::default()
         }))
+    }
+
+    /// Gates at which leases are always given.
+    pub(crate) fn without_leases() -> Self {
+        Self::of(true, false)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -123,6 +130,10 @@ impl Rule for Gates {
         } else {
             asked
         }
+    }
+
+    fn is_plain(&self) -> bool {
+        !self.0.is_whole
     }
 
     fn hints(&self) -> bool {

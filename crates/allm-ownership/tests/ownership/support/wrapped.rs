@@ -69,6 +69,12 @@ pub(crate) trait Rule: Send + Sync {
         asked
     }
 
+    /// Whether the store has only what every store must have: it tells no version with a lease, and a run ends with
+    /// several writes.
+    fn is_plain(&self) -> bool {
+        true
+    }
+
     /// Whether anyone is told that something was appended.
     fn hints(&self) -> bool {
         true
@@ -151,6 +157,26 @@ impl SessionStore for Wrapped {
         self.judged(Op::Append, kinds_of(entries), |version| version.0, done)
     }
 
+    fn append_and_release<'a>(
+        &'a self,
+        at: &'a Position,
+        lease: &'a Lease,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+        snapshot: Option<&'a Snapshot>,
+    ) -> Answer<'a, bool> {
+        if self.rule.is_plain() {
+            let appended = self.append(at, Some(lease.fence), append_id, entries, head);
+            return Box::pin(async move { appended.await.map(|_| false) });
+        }
+        let inner = &self.inner;
+        let done = inner.append_and_release(at, lease, append_id, entries, head, snapshot);
+        let mut kinds = kinds_of(entries);
+        kinds.push("release");
+        self.judged(Op::Append, kinds, |released| u64::from(*released), done)
+    }
+
     fn list<'a>(&'a self, filter: &'a SessionFilter, page: PageRequest) -> Answer<'a, Page<Head>> {
         let done = self.inner.list(filter, page);
         self.judged(Op::List, Vec::new(), |page| page.items.len() as u64, done)
@@ -169,7 +195,13 @@ impl SessionStore for Wrapped {
         takeover: Takeover,
     ) -> Answer<'a, Lease> {
         let takeover = self.rule.takeover(takeover);
-        let done = self.inner.acquire(id, holder, ttl, takeover);
+        let acquired = self.inner.acquire(id, holder, ttl, takeover);
+        let is_plain = self.rule.is_plain();
+        let done = Box::pin(async move {
+            let lease = acquired.await?;
+            let version = lease.version.filter(|_| !is_plain);
+            Ok(Lease { version, ..lease })
+        });
         self.judged(Op::Acquire, Vec::new(), |lease| lease.fence.0, done)
     }
 
@@ -196,6 +228,14 @@ impl SessionStore for Wrapped {
     fn changed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
         if self.rule.hints() {
             self.inner.changed(id)
+        } else {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    fn addressed<'a>(&'a self, id: &'a SessionId) -> BoxFuture<'a, ()> {
+        if self.rule.hints() {
+            self.inner.addressed(id)
         } else {
             Box::pin(std::future::pending())
         }

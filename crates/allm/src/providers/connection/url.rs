@@ -1,6 +1,6 @@
 //! Addresses: a base URL, and what is joined to it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use allm_core::Server;
 use http::Uri;
@@ -39,6 +39,8 @@ impl From<String> for BaseUrl {
 pub(super) struct Address {
     uri: Uri,
     host: String,
+    /// The first path that was joined, which for most wires is the only one, and what it came to.
+    joined: OnceLock<(String, Uri)>,
 }
 
 impl Address {
@@ -59,7 +61,8 @@ impl Address {
         if host.is_empty() {
             return Err(wrong("has no host"));
         }
-        Ok(Self { uri, host })
+        let joined = OnceLock::new();
+        Ok(Self { uri, host, joined })
     }
 
     pub(super) fn server(&self) -> Server {
@@ -82,6 +85,20 @@ impl Address {
 
     /// This address with a path and a query after its own.
     pub(super) fn join(&self, path: &str, query: &[(String, String)]) -> Result<Uri, String> {
+        if !query.is_empty() {
+            return self.joined_anew(path, query);
+        }
+        if let Some((known, uri)) = self.joined.get()
+            && known == path
+        {
+            return Ok(uri.clone());
+        }
+        let uri = self.joined_anew(path, query)?;
+        let _ = self.joined.set((path.to_owned(), uri.clone()));
+        Ok(uri)
+    }
+
+    fn joined_anew(&self, path: &str, query: &[(String, String)]) -> Result<Uri, String> {
         let (path, own_query) = path.split_once('?').unwrap_or((path, ""));
         let mut text = self.uri.path().trim_end_matches('/').to_owned();
         text.push('/');

@@ -185,7 +185,7 @@ impl Answer {
                 metadata: call.metadata.clone(),
             })));
         }
-        let sent = |id: &ToolCallId| Some(id.as_str().to_owned()).filter(|id| !id.is_empty());
+        let sent = |id: &ToolCallId| Some(id.clone()).filter(|id| !id.is_empty());
         self.calls.push(ToolCall {
             wire_id: sent(&call.id),
             at: Some(count(self.content.len())),

@@ -231,15 +231,15 @@ impl Playing {
                 name,
                 raw_arguments,
             } => {
-                let call = ToolCall::new(answer.next_call_id(), name, raw_arguments);
+                let call = ToolCall::new(answer.next_call_id(), &**name, &**raw_arguments);
                 answer.call(call, &[], CallEnd::Whole);
             }
             Step::CallChunked { name, fragments } => {
-                let call = ToolCall::new(answer.next_call_id(), name, fragments.concat());
+                let call = ToolCall::new(answer.next_call_id(), &**name, fragments.concat());
                 answer.call(call, fragments, CallEnd::Whole);
             }
             Step::CallCutOff { name, fragments } => {
-                let call = ToolCall::cut_off(answer.next_call_id(), name, fragments.concat());
+                let call = ToolCall::cut_off(answer.next_call_id(), &**name, fragments.concat());
                 answer.call(call, fragments, CallEnd::CutOff);
             }
             // Played by `step`.

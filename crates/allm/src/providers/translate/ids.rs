@@ -234,7 +234,7 @@ mod tests {
     fn p104_an_id_of_its_own() {
         let long = "chatcmpl-tool-".repeat(5);
         let call = ToolCall {
-            wire_id: Some(long.clone()),
+            wire_id: Some(long.clone().into()),
             ..ToolCall::new(long.as_str(), "x", "{}")
         };
         let mut asked = Message::assistant("").with_tool_calls(vec![call]);

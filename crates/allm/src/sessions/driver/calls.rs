@@ -455,8 +455,8 @@ fn effective(call: &TurnCall) -> ToolCall {
     let raw = Sorted(&arguments).to_string();
     let mut edited = ToolCall::parsed(
         model.id.clone(),
-        &*model.name,
-        &raw,
+        model.name.clone(),
+        raw,
         allm_core::ArgumentLimits {
             max_bytes: usize::MAX,
             ..allm_core::ArgumentLimits::default()

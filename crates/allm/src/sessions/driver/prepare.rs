@@ -127,6 +127,7 @@ impl<J: Journal, S: Sink> Drive<'_, J, S> {
             bodies.push(self.started(op, plan.as_ref().ok(), hooks));
         }
         let input_id = self.orders.input_id.clone();
+        self.journal.ends_with_the_run();
         let applied = self.append(bodies, input_id).await?;
         let plan = match plan {
             Ok(plan) => plan,

@@ -89,6 +89,9 @@ struct State {
     stopped: Option<Stop>,
 }
 
+/// Room for notes that is made at once, at most.
+const FIRST_NOTES: usize = 64;
+
 pub(super) struct Board {
     state: Mutex<State>,
     at_once: usize,
@@ -99,6 +102,8 @@ impl Board {
     pub(super) fn new(calls: usize, at_once: usize, captures: Option<Redactor>) -> Self {
         let state = State {
             slots: std::iter::repeat_with(Slot::default).take(calls).collect(),
+            // Each call says that it begins and what it came to.
+            waiting: VecDeque::with_capacity(calls.saturating_mul(2).min(FIRST_NOTES)),
             untold: calls,
             ..State::default()
         };
@@ -258,26 +263,25 @@ impl Board {
     pub(super) fn finish(&self, place: usize, outcome: ToolOutcome) {
         let remains = self.state().finish(place);
         if let Some(remains) = remains {
-            self.tell(vec![(place, outcome, remains)]);
+            self.tell(place, outcome, remains);
         }
     }
 
-    /// Tells the consumer what calls came to.
-    fn tell(&self, done: Vec<(usize, ToolOutcome, Remains)>) {
-        let mut tasks = Vec::with_capacity(done.len());
-        let mut notes = Vec::with_capacity(done.len());
-        for (place, outcome, mut remains) in done {
-            let _ = caught(|| {
-                drop(remains.due);
-                remains.span.end(&outcome, self.captures.as_ref());
-            });
-            tasks.push(remains.task);
-            notes.push(Waiting::Done(place, outcome));
-        }
+    /// Tells the consumer what a call came to.
+    fn tell(&self, place: usize, outcome: ToolOutcome, remains: Remains) {
+        let Remains {
+            task,
+            due,
+            mut span,
+        } = remains;
+        let _ = caught(|| {
+            drop(due);
+            span.end(&outcome, self.captures.as_ref());
+        });
         let mut state = self.state();
-        state.waiting.extend(notes);
+        state.waiting.push_back(Waiting::Done(place, outcome));
         wake(state);
-        abort(tasks);
+        abort(task);
     }
 
     /// Ends all calls that are not done with what `outcome` says, given whether the handler had started. Nothing passes
@@ -295,10 +299,9 @@ impl Board {
             state.stopped.get_or_insert(stop);
         }
         drop(state);
-        let done = stopped
-            .into_iter()
-            .map(|(place, started, remains)| (place, outcome(place, started), remains));
-        self.tell(done.collect());
+        for (place, started, remains) in stopped {
+            self.tell(place, outcome(place, started), remains);
+        }
     }
 
     /// What stopped calls that had not ended on their own.
@@ -316,7 +319,7 @@ impl Board {
         let left: Vec<Remains> = places.filter_map(|place| state.finish(place)).collect();
         drop(state);
         for remains in left {
-            abort([remains.task]);
+            abort(remains.task);
         }
         drop(waiting);
     }
@@ -385,8 +388,8 @@ fn wake(mut state: MutexGuard<'_, State>) {
     }
 }
 
-fn abort(tasks: impl IntoIterator<Item = Option<AbortHandle>>) {
-    for task in tasks.into_iter().flatten() {
+fn abort(task: Option<AbortHandle>) {
+    if let Some(task) = task {
         task.abort();
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::super::aside::aside;
-use super::super::check::{self, Checked};
+use super::super::check;
 use super::super::executor::{exited, raised};
 use super::super::settings::RunnerSettings;
 use super::super::toolset::Entry;
@@ -73,19 +73,18 @@ impl Call {
         let executor = &*settings.executor;
         let tool = &self.entry.tool;
         let max_bytes = settings.max_tool_arguments;
-        let Checked { shared, owned } =
-            check::arguments(&self.entry, &self.call, max_bytes, executor)?;
-        let context = self.context(Arc::clone(&shared));
+        let arguments = check::arguments(&self.entry, &self.call, max_bytes, executor)?;
+        let context = self.context(Arc::clone(&arguments));
         if self.cancel.is_cancelled() || self.until.is_some_and(|until| until <= Instant::now()) {
             // The stop is on its way, and the handler must not begin; if it is not, the limit ends this.
             std::future::pending::<()>().await;
         }
-        let event = start_event(self.index, &self.call, shared);
+        let event = start_event(self.index, &self.call, Arc::clone(&arguments));
         if !self.shared.board.started(self.place, event) {
             return Err(self.crashed(exited("it was stopped before it began")));
         }
         // The call itself is made inside, because an executor may panic before it gives its future.
-        let execution = async { executor.execute(tool, owned, &context).await };
+        let execution = async { executor.execute(tool, arguments, &context).await };
         let execution = aside(self.shared.runtime.as_ref(), caught_future(execution));
         let replied = match execution.await {
             Ok(replied) => replied,

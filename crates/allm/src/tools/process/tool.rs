@@ -259,7 +259,7 @@ struct Input<'a> {
 impl ToolHandler for ProcessTool {
     fn call(
         &self,
-        arguments: Map,
+        arguments: Arc<Map>,
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolReply, ToolError>> {
         Box::pin(async move {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use allm_core::{
     Event, Map, Opaque, ToolCall, ToolCallCompleted, ToolCallDelta, ToolCallId, ToolCallStarted,
+    ToolName,
 };
 use bytestring::ByteString;
 
@@ -20,8 +21,11 @@ const FIRST_ROOM: usize = 64;
 pub(super) struct CallSlot {
     pub(super) place: u64,
     id: Option<ToolCallId>,
-    name: String,
+    name: Option<ToolName>,
+    /// What has come of the argument text, until it is known to be all of it.
     arguments: String,
+    /// All of it.
+    whole: Option<ByteString>,
     opaque: Option<Box<Opaque>>,
     /// Pieces that wait until the call can be announced.
     held: Vec<ByteString>,
@@ -37,19 +41,25 @@ impl CallSlot {
         self.id.clone().unwrap_or_else(|| "".into())
     }
 
+    fn name(&self) -> ToolName {
+        self.name.clone().unwrap_or_else(|| "".into())
+    }
+
     /// The call as it stands, with so many content parts before it. The arguments of one that was told are not read again.
     pub(super) fn into_call(mut self, at: Option<u32>) -> ToolCall {
-        let mut call = self.told.take().unwrap_or_else(|| self.to_call());
+        let mut call = self.told.take().unwrap_or_else(|| self.call_so_far());
         call.id = self.id();
-        call.name = self.name;
-        call.wire_id = self.id.map(|id| id.as_str().to_owned());
+        call.name = self.name();
+        call.wire_id = self.id;
         call.at = at;
         call.opaque = self.opaque;
         call
     }
 
-    fn to_call(&self) -> ToolCall {
-        let (id, name, arguments) = (self.id(), self.name.clone(), self.arguments.clone());
+    fn call_so_far(&mut self) -> ToolCall {
+        let (id, name) = (self.id(), self.name());
+        let arguments = std::mem::take(&mut self.arguments);
+        let arguments = self.whole.get_or_insert_with(|| arguments.into()).clone();
         if self.complete {
             ToolCall::new(id, name, arguments)
         } else {
@@ -66,8 +76,9 @@ impl Answer {
         self.calls.push(CallSlot {
             place,
             id: None,
-            name: String::new(),
+            name: None,
             arguments: String::new(),
+            whole: None,
             opaque: None,
             held: Vec::new(),
             announced: false,
@@ -96,9 +107,10 @@ impl Answer {
     /// The tool's name; the first that is not empty counts.
     pub(crate) fn call_name(&mut self, at: CallAt, name: &str) {
         if let Some(slot) = self.calls.get_mut(at.0)
-            && slot.name.is_empty()
+            && slot.name.is_none()
+            && !name.is_empty()
         {
-            name.clone_into(&mut slot.name);
+            slot.name = Some(name.into());
             self.announce(at, false);
         }
     }
@@ -109,7 +121,10 @@ impl Answer {
 
     /// What the call has of arguments so far.
     pub(crate) fn arguments_of(&self, at: CallAt) -> &str {
-        self.calls.get(at.0).map_or("", |slot| &slot.arguments)
+        self.calls.get(at.0).map_or("", |slot| match &slot.whole {
+            Some(whole) => whole,
+            None => &slot.arguments,
+        })
     }
 
     /// A piece of the argument text. Empty pieces are nothing.
@@ -144,9 +159,12 @@ impl Answer {
             return self.arguments(at, rest);
         }
         if let Some(slot) = self.calls.get_mut(at.0) {
-            whole.clone_into(&mut slot.arguments);
+            match &mut slot.whole {
+                Some(known) => *known = whole.into(),
+                None => whole.clone_into(&mut slot.arguments),
+            }
             if slot.told.is_some() {
-                slot.told = Some(slot.to_call());
+                slot.told = Some(slot.call_so_far());
             }
         }
     }
@@ -182,7 +200,7 @@ impl Answer {
         let Some(slot) = self.calls.get_mut(at.0) else {
             return;
         };
-        let known = !slot.name.is_empty() && slot.id.is_some();
+        let known = slot.name.is_some() && slot.id.is_some();
         if slot.announced || !(known || at_last) {
             return;
         }
@@ -192,7 +210,7 @@ impl Answer {
             .push_back(Event::ToolCallStarted(ToolCallStarted {
                 index,
                 id: id.clone(),
-                name: slot.name.clone(),
+                name: slot.name(),
             }));
         for arguments_delta in std::mem::take(&mut slot.held) {
             self.events.push_back(Event::ToolCallDelta(ToolCallDelta {
@@ -211,7 +229,7 @@ impl Answer {
         if slot.told.is_some() || !slot.complete {
             return;
         }
-        let call = slot.to_call();
+        let call = slot.call_so_far();
         let event = ToolCallCompleted {
             index: index(at),
             id: call.id.clone(),

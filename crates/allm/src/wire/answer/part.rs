@@ -82,6 +82,10 @@ impl Answer {
     fn add(&mut self, content: Content, place: Option<u64>) -> PartAt {
         let place = self.place(place);
         let at = self.parts.len();
+        if at == 0 {
+            // Most answers have one part, and room for one is a quarter of what is made otherwise.
+            self.parts.reserve_exact(1);
+        }
         self.parts.push(PartSlot {
             id: PartId::from(format!("p{at}")),
             place,

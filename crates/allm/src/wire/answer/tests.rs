@@ -239,7 +239,7 @@ fn a_name_that_comes_after_the_end_of_its_call_is_in_the_message() {
     };
     let calls = &completed.message.tool_calls;
     let expected = allm_core::ToolCall {
-        wire_id: Some("1".to_owned()),
+        wire_id: Some("1".into()),
         at: calls.first().and_then(|call| call.at),
         ..allm_core::ToolCall::new("1", "look", "{\"x\":1}")
     };

@@ -118,7 +118,7 @@ fn p92_nothing_but_the_conversation() {
 #[test]
 fn p96_p191_results_in_call_order() {
     let mut with_id = call("c1", "a", "{\"x\": 1}");
-    with_id.wire_id = Some("c1".to_owned());
+    with_id.wire_id = Some("c1".into());
     let messages = vec![
         Message::user("hi"),
         own_message(
@@ -287,7 +287,7 @@ fn p196_p209_signatures_go_back() {
 #[test]
 fn p98_p198_foreign_calls() {
     let mut first = call("toolu_1", "f", "{\"a\": 2}");
-    first.wire_id = Some("toolu_1".to_owned());
+    first.wire_id = Some("toolu_1".into());
     first.opaque = Some(foreign().into());
     let thought = Part::Reasoning(ReasoningPart {
         text: Some("secret".to_owned()),

@@ -62,7 +62,7 @@ fn calls(message: &Message) -> Vec<(&str, &str)> {
     message
         .tool_calls
         .iter()
-        .map(|call| (call.name.as_str(), call.raw_arguments.as_str()))
+        .map(|call| (call.name.as_str(), &*call.raw_arguments))
         .collect()
 }
 

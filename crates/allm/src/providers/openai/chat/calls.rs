@@ -5,6 +5,9 @@ use bytestring::ByteString;
 use super::chunk::{CallDelta, Function};
 use crate::wire::answer::{Answer, CallAt};
 
+/// Most answers make no more calls.
+const FIRST_CALLS: usize = 8;
+
 /// The calls of an answer as the wire numbers them.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
@@ -34,6 +37,9 @@ impl Calls {
             None if !whole && says_nothing(piece, function) => return,
             None => {
                 let at = answer.call(None);
+                if self.list.is_empty() {
+                    self.list.reserve(FIRST_CALLS);
+                }
                 self.list.push((piece.index.0, at));
                 at
             }

@@ -39,6 +39,9 @@ pub(super) struct Chunk<'a> {
     pub(super) search_results: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) timings: Option<&'a RawValue>,
+    /// Nobody reads it, and it is another one in every chunk.
+    #[serde(borrow, default)]
+    pub(super) obfuscation: Option<&'a RawValue>,
 }
 
 /// What Groq puts around.

@@ -250,7 +250,7 @@ impl<'a> Writer<'a> {
 
     /// A call; the order of the fields is that of the alphabet, as everywhere in values.
     fn call(&self, to: &mut Vec<u8>, call: &ToolCall, id: &str) -> Done {
-        let raw = call.raw_arguments.as_str();
+        let raw = &*call.raw_arguments;
         let malformed = call.arguments.is_none();
         let arguments = match self.profile.malformed_back {
             _ if raw.is_empty() => "{}",

@@ -74,9 +74,11 @@ fn settings(call: &ModelCall, rules: &Rules, warnings: &mut Warnings) -> Map {
     merge(&mut body, &request.extra);
     body.insert("stream".to_owned(), true.into());
     if profile.stream_options {
-        let mut companion = Map::new();
-        companion.insert("stream_options".to_owned(), json!({"include_usage": true}));
-        merge(&mut body, &companion);
+        let options = body.entry("stream_options").or_insert_with(|| json!({}));
+        match options {
+            Value::Object(options) => drop(options.insert("include_usage".to_owned(), true.into())),
+            other => *other = json!({"include_usage": true}),
+        }
     }
     body
 }
@@ -120,12 +122,16 @@ fn numbers(body: &mut Map, request: &Request, rules: &Rules, warnings: &mut Warn
     }
 }
 
+/// Most tools find room in it.
+const TOOL_ROOM: usize = 512;
+
 /// The list of tools; `None` without any.
 fn tools(specs: &[ToolSpec]) -> Result<Option<Vec<u8>>, serde_json::Error> {
     if specs.is_empty() {
         return Ok(None);
     }
-    let mut list = vec![b'['];
+    let mut list = Vec::with_capacity(specs.len() * TOOL_ROOM);
+    list.push(b'[');
     for spec in specs {
         match spec {
             ToolSpec::Function(function) => write_function(&mut list, function)?,

@@ -28,20 +28,11 @@ enum Brings<'a> {
     Fragment(&'a str),
 }
 
-/// Members that nobody reads and that are others in every chunk.
-#[derive(Deserialize)]
-struct Loose<'a> {
-    #[serde(borrow, default)]
-    obfuscation: Option<&'a RawValue>,
-}
-
 /// Where a call stands.
 #[derive(Deserialize)]
 struct Fragment<'a> {
     #[serde(borrow)]
     choices: [FragmentChoice<'a>; 1],
-    #[serde(borrow, default)]
-    obfuscation: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -98,10 +89,9 @@ impl ChatDecoder {
     pub(super) fn get_used_to(&mut self, chunk: &Chunk<'_>, frame: &str, answer: &Answer) {
         match self.only_delta(chunk, answer) {
             None => {}
-            Some(Brings::Delta(delta, to)) => self.habit.learn(to, || {
-                let loose: Loose<'_> = serde_json::from_str(frame).ok()?;
-                Shape::of(frame, delta, &[loose.obfuscation])
-            }),
+            Some(Brings::Delta(delta, to)) => self
+                .habit
+                .learn(to, || Shape::of(frame, delta, &[chunk.obfuscation])),
             Some(Brings::Fragment(delta)) => {
                 // It was read in full, so it is not of the shape that was known.
                 self.fragments.forget();
@@ -110,7 +100,7 @@ impl ChatDecoder {
                     let [choice] = found.choices;
                     let [call] = choice.delta.tool_calls;
                     let FragmentCall { index } = serde_json::from_str(call.get()).ok()?;
-                    let loose = [found.obfuscation];
+                    let loose = [chunk.obfuscation];
                     Shape::with_index(frame, delta, index, &loose)?.around(frame, call, &loose)
                 });
             }

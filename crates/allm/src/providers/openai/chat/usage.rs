@@ -1,9 +1,13 @@
 //! What a call used, as the Chat Completions family counts it.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use allm_core::{Cost, Map, Usage};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use crate::wire::lenient::whole;
+use crate::wire::lenient::{Text, whole};
 
 /// Usage, and what is odd about it.
 pub(super) struct Read {
@@ -13,13 +17,13 @@ pub(super) struct Read {
 
 /// Reads a usage object; anything else is none.
 pub(super) fn read(text: &str) -> Option<Read> {
-    let mut told: Map = serde_json::from_str(text).ok()?;
-    if told.is_empty() {
+    let Told {
+        counted: [input, completion, total],
+        others: mut told,
+    } = serde_json::from_str(text).ok()?;
+    if told.is_empty() && (input, completion, total) == (None, None, None) {
         return None;
     }
-    let input = take(&mut told, "prompt_tokens");
-    let completion = take(&mut told, "completion_tokens");
-    let total = take(&mut told, "total_tokens");
     let cached = detail(&told, "prompt_tokens_details", "cached_tokens").or_else(|| {
         let names = [
             "prompt_cache_hit_tokens",
@@ -57,6 +61,55 @@ pub(super) fn read(text: &str) -> Option<Read> {
     };
     let odd = mend(&mut usage);
     Some(Read { usage, odd })
+}
+
+/// The counters that nearly every provider tells, and all else.
+#[derive(Default)]
+struct Told {
+    counted: [Option<u64>; 3],
+    others: Map,
+}
+
+const COUNTED: [&str; 3] = ["prompt_tokens", "completion_tokens", "total_tokens"];
+
+impl<'de> Deserialize<'de> for Told {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Told;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Told, A::Error> {
+                let mut told = Told::default();
+                while let Some(Text(key)) = map.next_key()? {
+                    let key: Cow<'de, str> = key.unwrap_or_default();
+                    let value: Value = map.next_value()?;
+                    let slots = COUNTED.iter().zip(&mut told.counted);
+                    let slot = slots.into_iter().find(|(name, _)| **name == key);
+                    // What is told twice counts as it was told last.
+                    match (slot, count(&value)) {
+                        (Some((_, slot)), counted @ Some(_)) => {
+                            *slot = counted;
+                            told.others.remove(&*key);
+                        }
+                        (slot, _) => {
+                            if let Some((_, slot)) = slot {
+                                *slot = None;
+                            }
+                            told.others.insert(key.into_owned(), value);
+                        }
+                    }
+                }
+                Ok(told)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 /// Output is all of the answer, and no part is larger than its whole.
@@ -197,6 +250,18 @@ mod tests {
         let (usage, _) = of(json!({"prompt_tokens": 1, "cost": {"total_cost": 1}}));
         assert_eq!(usage.cost, None);
         assert_eq!(usage.extra["cost"], json!({"total_cost": 1}));
+    }
+
+    /// C65
+    #[test]
+    fn a_counter_that_is_told_twice_counts_as_it_was_told_last() {
+        let usage = |text: &str| read(text).expect("an object").usage;
+        let told = usage(r#"{"prompt_tokens": "x", "prompt_tokens": 3}"#);
+        assert_eq!((told.input_tokens, told.extra.len()), (Some(3), 0));
+        let told = usage(r#"{"prompt_tokens": 3, "prompt\u005ftokens": "x"}"#);
+        assert_eq!(told.input_tokens, None);
+        assert_eq!(told.extra["prompt_tokens"], json!("x"));
+        assert_eq!(usage(r#"{"total_tokens": 7}"#).total_tokens, Some(7));
     }
 
     /// C65

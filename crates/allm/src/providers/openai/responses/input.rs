@@ -263,7 +263,7 @@ fn written_call<'a>(message: usize, at: usize, call: &'a ToolCall, to: &mut Page
     });
     let own = own.filter(|own| own.kind == kinds::CALL);
     let members = own.and_then(|own| serde_json::from_str(own.data.as_str()).ok());
-    let arguments = match call.raw_arguments.as_str() {
+    let arguments = match &*call.raw_arguments {
         "" => "{}",
         text => text,
     };

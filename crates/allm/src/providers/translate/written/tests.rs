@@ -211,7 +211,7 @@ fn call() -> impl Strategy<Value = ToolCall> {
     let at = prop::option::of(0_u32..2);
     (id(), arguments, at, any::<bool>(), opaque()).prop_map(|(id, arguments, at, own, opaque)| {
         ToolCall {
-            wire_id: own.then(|| id.clone()),
+            wire_id: own.then(|| id.clone().into()),
             at,
             opaque,
             ..ToolCall::new(id, "look", arguments)
@@ -332,7 +332,7 @@ fn said(texts: &[&str]) -> Messages {
 fn an_id_is_right_only_with_the_message_that_gave_it() {
     let asks = |origin: Option<Arc<Origin>>| {
         let mut call = ToolCall::new("functions.add:0", "look", "{}");
-        call.wire_id = origin.as_ref().map(|_| call.id.as_str().to_owned());
+        call.wire_id = origin.as_ref().map(|_| call.id.clone());
         let mut message = Message::assistant("").with_tool_calls(vec![call]);
         message.origin = origin;
         message

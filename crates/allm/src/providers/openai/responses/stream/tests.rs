@@ -83,13 +83,7 @@ fn calls(response: &Response) -> Vec<(&str, &str, &str)> {
     response
         .tool_calls()
         .iter()
-        .map(|call| {
-            (
-                call.id.as_str(),
-                call.name.as_str(),
-                call.raw_arguments.as_str(),
-            )
-        })
+        .map(|call| (call.id.as_str(), call.name.as_str(), &*call.raw_arguments))
         .collect()
 }
 

@@ -109,7 +109,7 @@ fn p99_text_is_one_string() {
 #[test]
 fn p101_p102_arguments_go_back() {
     let mut empty = ToolCall::new("c", "f", "{}");
-    empty.raw_arguments = String::new();
+    empty.raw_arguments = "".into();
     let calls = vec![
         ToolCall::new("a", "f", "{\"x\":"),
         ToolCall::new("b", "f", "{ \"n\": 1.0 }"),

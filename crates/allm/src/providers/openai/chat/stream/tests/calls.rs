@@ -12,13 +12,7 @@ fn piece(value: Value) -> String {
 fn calls(response: &Response) -> Vec<(&str, &str, &str)> {
     let calls = response.tool_calls().iter();
     calls
-        .map(|call| {
-            (
-                call.id.as_str(),
-                call.name.as_str(),
-                call.raw_arguments.as_str(),
-            )
-        })
+        .map(|call| (call.id.as_str(), call.name.as_str(), &*call.raw_arguments))
         .collect()
 }
 
@@ -150,7 +144,7 @@ fn p163_cut_calls_are_malformed() {
     };
     assert!(done.arguments.is_some() && !done.incomplete);
     assert_eq!(cut.fault(), Some(MalformedArguments::Incomplete));
-    assert_eq!((cut.raw_arguments.as_str(), &cut.arguments), ("", &None));
+    assert_eq!((&*cut.raw_arguments, &cut.arguments), ("", &None));
     let response = answer(&[first, open, half.clone()], "length");
     assert_eq!(response.tool_calls()[1].raw_arguments, "{\"y\"");
     assert!(response.tool_calls()[1].incomplete);

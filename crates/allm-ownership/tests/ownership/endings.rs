@@ -1,0 +1,199 @@
+//! S: what a run asks of its store, and how it ends.
+
+use std::sync::{Arc, Mutex};
+
+use allm::{BoxFuture, Effect, Engine, Fake, LoadFrom, SessionStatus, SessionStore, StoreReason};
+use serde_json::json;
+
+use crate::support::stores::{memory, paused, sessions};
+use crate::support::world::{IDEMPOTENT, World, model};
+use crate::support::wrapped::{Call, Fate, Op, Rule, Wrapped};
+
+/// Notes what a store is asked for, and loses the answers that it is told to lose.
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    calls: Vec<String>,
+    /// How many answers to the append that ends a run are lost.
+    loses: usize,
+    is_plain: bool,
+}
+
+impl Asked {
+    fn plain(is_plain: bool) -> Self {
+        let asked = Self::default();
+        asked.0.lock().expect("not poisoned").is_plain = is_plain;
+        asked
+    }
+
+    fn lose(&self, answers: usize) {
+        self.0.lock().expect("not poisoned").loses = answers;
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().expect("not poisoned").calls)
+    }
+}
+
+impl Rule for Asked {
+    fn judge<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Fate> {
+        let mut state = self.0.lock().expect("not poisoned");
+        state
+            .calls
+            .push(format!("{:?} {}", call.op, call.kinds.join("+")));
+        let ends = call.op == Op::Append && call.kinds.contains(&"release");
+        let fate = match state.loses {
+            left @ 1.. if ends => {
+                state.loses = left - 1;
+                Fate::Lost(StoreReason::Unavailable)
+            }
+            _ => Fate::Done,
+        };
+        Box::pin(async move { fate })
+    }
+
+    fn is_plain(&self) -> bool {
+        self.0.lock().expect("not poisoned").is_plain
+    }
+}
+
+/// The session is over and free, and its snapshot is there.
+async fn is_over(store: &dyn SessionStore, place: &str) {
+    let id = "s".parse().expect("an id");
+    let loaded = store.load(&id, LoadFrom::Snapshot).await.expect("loaded");
+    assert_eq!(loaded.head.status, SessionStatus::Completed, "{place}");
+    assert_eq!(loaded.head.lease, None, "{place}");
+    assert_eq!(loaded.entries, [], "{place}");
+    let snapshot = loaded.snapshot.expect("kept");
+    assert_eq!(snapshot.version, loaded.head.version, "{place}");
+}
+
+/// S209: in memory hints come, and a driver that looked after each of its writes would be seen to.
+#[tokio::test(start_paused = true)]
+async fn s209_a_run_asks_for_one_lease_and_six_appends() {
+    for ground in paused() {
+        let rule = Asked::default();
+        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
+        let here = sessions(&store);
+        let engine = World::default().engine("a", None, &model(&[IDEMPOTENT]));
+        let engine = engine.build().expect("an engine");
+        let mut session = here.create("s").await.expect("created");
+        rule.take();
+        session.reply(&engine, "Go").await.expect("done");
+        let expected = [
+            "Acquire ",
+            "Append user_message+run_started",
+            "Append model_responded",
+            "Append calls_planned",
+            "Append tool_intent",
+            "Append tool_outcome",
+            "Append model_responded+release",
+        ];
+        assert_eq!(rule.take(), expected, "{}", ground.name);
+        is_over(&**ground.machine(0), ground.name).await;
+        // The next one finds the session as this one left it.
+        session.reply(&engine, "Go").await.expect("done");
+        assert_eq!(rule.take()[..2], expected[..2], "{}", ground.name);
+    }
+}
+
+/// S208: a store that has no such write.
+#[tokio::test(start_paused = true)]
+async fn s208_a_plain_store_gets_three_writes() {
+    for ground in paused() {
+        let rule = Asked::plain(true);
+        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
+        let here = sessions(&store);
+        let engine = World::default().engine("a", None, &model(&[]));
+        let engine = engine.build().expect("an engine");
+        let mut session = here.create("s").await.expect("created");
+        session.reply(&engine, "Go").await.expect("done");
+        let asked = rule.take();
+        let last = asked.len() - 3;
+        let expected = ["Append model_responded", "Snapshot ", "Release "];
+        assert_eq!(asked[last..], expected, "{}", ground.name);
+        is_over(&**ground.machine(0), ground.name).await;
+    }
+}
+
+/// S208: the answer is lost once and twice, and whoever asks again finds it done.
+#[tokio::test(start_paused = true)]
+async fn s208_an_end_whose_answer_was_lost_is_done_once() {
+    for ground in paused() {
+        for lost in [1, 2] {
+            let rule = Asked::default();
+            rule.lose(lost);
+            let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
+            let here = sessions(&store);
+            let engine = World::default().engine("a", None, &model(&[]));
+            let engine = engine.build().expect("an engine");
+            let id = "s".parse().expect("an id");
+            let _ = here.delete(&id, allm::DeleteIf::Force).await;
+            let mut session = here.create("s").await.expect("created");
+            session.reply(&engine, "Go").await.expect("done");
+            let ends = |call: &&String| call.ends_with("+release");
+            assert_eq!(rule.take().iter().filter(ends).count(), lost + 1);
+            // Made, begun with two, and ended.
+            assert_eq!(session.version().0, 4, "{}", ground.name);
+            is_over(&**ground.machine(0), ground.name).await;
+            let there = sessions(ground.machine(1));
+            let mut session = there.open("s").await.expect("opened");
+            session.reply(&engine, "Go").await.expect("free at once");
+        }
+    }
+}
+
+/// S208: an answer that is long, and with it the snapshot; and then a session whose snapshot is long and its entries are not.
+#[tokio::test(start_paused = true)]
+async fn s208_long_entries_and_long_snapshots_end_a_run_too() {
+    for ground in paused() {
+        let store = ground.machine(0);
+        let here = sessions(store);
+        let long = "y".repeat(80 * 1024);
+        let fake = Fake::new()
+            .reply(long.as_str())
+            .reply("short")
+            .reply("short");
+        let engine = Engine::builder().provider(fake).model("fake:any");
+        let engine = engine.build().expect("an engine");
+        let mut session = here.create("s").await.expect("created");
+        for _ in 0..3 {
+            session.reply(&engine, "Go").await.expect("done");
+            is_over(&**store, ground.name).await;
+        }
+    }
+}
+
+/// S209: what others say still comes to a driver at once.
+#[tokio::test(start_paused = true)]
+async fn s209_a_driver_is_woken_by_what_others_append() {
+    let ground = memory();
+    let here = sessions(ground.machine(0));
+    let (begun, mut begins) = tokio::sync::mpsc::unbounded_channel();
+    let tool = allm::Tool::new("wait", "Waits.", json!({"type": "object"}))
+        .effect(Effect::Pure)
+        .handler(move |_: serde_json::Value| {
+            let begun = begun.clone();
+            async move {
+                begun.send(()).expect("heard");
+                std::future::pending::<Result<String, std::fmt::Error>>().await
+            }
+        });
+    let fake = Fake::new().reply(allm::Script::new().call("wait", json!({})));
+    let engine = Engine::builder()
+        .provider(fake)
+        .model("fake:any")
+        .tool(tool);
+    let engine = engine.build().expect("an engine");
+    let mut session = here.create("s").await.expect("created");
+    let driver = tokio::spawn(async move { session.reply(&engine, "Go").await });
+    begins.recv().await.expect("begun");
+    let before = tokio::time::Instant::now();
+    let mut other = here.open("s").await.expect("opened");
+    other.cancel("enough").await.expect("told");
+    driver.await.expect("driven").expect("stopped");
+    // Much sooner than it would have looked by itself.
+    assert!(before.elapsed() < std::time::Duration::from_millis(100));
+}
