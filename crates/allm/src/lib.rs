@@ -83,7 +83,13 @@
 // What providers share is not used by each of them.
 #![cfg_attr(
     not(all(feature = "anthropic", feature = "gemini", feature = "openai")),
-    allow(dead_code, reason = "a build with some of the providers")
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        unused_macros,
+        reason = "a build with some of the providers"
+    )
 )]
 
 #[doc(hidden)]
