@@ -34,6 +34,7 @@ mod foreign;
 mod limits;
 mod node;
 mod parse;
+mod plain;
 mod raw;
 mod sorted;
 pub(crate) mod tagged;

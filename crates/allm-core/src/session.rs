@@ -13,6 +13,7 @@ mod entry;
 mod fingerprint;
 mod form;
 mod hash;
+mod hashed;
 mod journal;
 mod key;
 mod ops;

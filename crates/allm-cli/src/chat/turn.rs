@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use allm::session::{CallState, Delivery};
+use allm::session::{CallState, Delivery, OpenTurn};
 use allm::{
     CancelToken, ChatResult, FinishReason, HaltReason, SessionError, SessionReason, SessionStatus,
 };
@@ -151,7 +151,7 @@ impl Conversation {
     /// The calls of the open turn that have not ended.
     fn open_calls(&self) -> Vec<(u32, String)> {
         let turn = self.session.open_turn();
-        let calls = turn.into_iter().flat_map(|turn| &turn.calls).zip(0..);
+        let calls = turn.into_iter().flat_map(OpenTurn::calls).zip(0..);
         calls
             .filter(|(call, _)| !matches!(call.state, CallState::Closed(_)))
             .map(|(call, index)| (index, call.call.original_name().to_owned()))

@@ -1,6 +1,6 @@
 //! Going on with a session: the model is asked, and its answer is printed as it comes.
 
-use allm::session::{CallState, EntryBody, RunStarted, TurnCall, WaitKind, read};
+use allm::session::{CallState, EntryBody, OpenTurn, RunStarted, TurnCall, WaitKind, read};
 use allm::{
     CancelToken, ChatResult, DurableSession, Event, HaltReason, LoadFrom, SessionError,
     SessionReason, SessionStatus, Version,
@@ -69,7 +69,7 @@ impl Driver {
     /// A call that is to be run, or that a person may agree to, needs its tool.
     fn check_tools(&self, session: &DurableSession) -> Result<(), Problem> {
         let offers = |name: &str| self.ready.tools.iter().any(|tool| tool.name == name);
-        let open = session.open_turn().into_iter().flat_map(|turn| &turn.calls);
+        let open = session.open_turn().into_iter().flat_map(OpenTurn::calls);
         let needs = |call: &&TurnCall| {
             let waits = call.wait().map(allm::session::Wait::kind);
             let approval = waits == Some(WaitKind::Approval);

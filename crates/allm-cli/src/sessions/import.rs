@@ -7,7 +7,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use allm::session::{Annotated, Append, CallState, EntryBody, Session, read};
+use allm::session::{Annotated, Append, CallState, EntryBody, OpenTurn, Session, read};
 use allm::{
     AppendId, Beginning, DeleteIf, Entry, Lease, Link, LoadFrom, NewSession, Position,
     SessionError, SessionId, SessionStatus, SessionUid, Sessions, StoreReason, Takeover, Version,
@@ -121,7 +121,7 @@ async fn begin_anew(
 /// who wrote it; the hashes are others, because the id is in what they are taken of.
 fn renamed(journal: JournalFile, id: &SessionId) -> Result<JournalFile, Problem> {
     let open = journal.session.open_turn().into_iter();
-    let mut open = open.flat_map(|turn| &turn.calls);
+    let mut open = open.flat_map(OpenTurn::calls);
     if open.any(|call| matches!(call.state, CallState::Intended(_))) {
         // Its idempotency key is made from the `uid`: under another one the far side would not know it again.
         let what = format!(

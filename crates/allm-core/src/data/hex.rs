@@ -25,10 +25,23 @@ pub(crate) fn write(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// Adds two digits a byte, without the machinery of formatting, which costs more than the hash that is written.
 pub(crate) fn push(text: &mut String, bytes: &[u8]) {
-    for byte in bytes {
-        for half in [byte >> 4, byte & 15] {
-            text.extend(char::from_digit(u32::from(half), 16));
+    /// As long as the longest hash.
+    const AT_ONCE: usize = 32;
+    let mut digits = [0; 2 * AT_ONCE];
+    for bytes in bytes.chunks(AT_ONCE) {
+        let (pairs, _) = digits.as_chunks_mut::<2>();
+        for (pair, byte) in pairs.iter_mut().zip(bytes) {
+            *pair = [of_half(byte >> 4), of_half(byte & 15)];
         }
+        let written = digits.get(..2 * bytes.len()).map(str::from_utf8);
+        text.push_str(written.and_then(Result::ok).unwrap_or_default());
+    }
+}
+
+const fn of_half(half: u8) -> u8 {
+    match half {
+        0..=9 => b'0' + half,
+        _ => b'a' + (half - 10),
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::limits::{Limits, MAX_DEPTH};
 use super::node::{Field, Node};
 use super::parse::{self, Duplicates};
+use super::plain::plain_length;
 use super::value::value_to_string;
 use crate::error::JsonError;
 
@@ -104,16 +105,14 @@ fn put_float(out: &mut Vec<u8>, float: f64) {
 
 fn put_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    for run in text.as_bytes().split_inclusive(|byte| is_escaped(*byte)) {
-        let Some((last, plain)) = run.split_last() else {
-            continue;
-        };
-        if !is_escaped(*last) {
-            out.extend_from_slice(run);
-            continue;
-        }
+    let mut rest = text.as_bytes();
+    while let Some((plain, after)) = rest.split_at_checked(plain_length(rest)) {
         out.extend_from_slice(plain);
-        let short = match *last {
+        let Some((escaped, after)) = after.split_first() else {
+            break;
+        };
+        rest = after;
+        let short = match *escaped {
             b'"' => b'"',
             b'\\' => b'\\',
             0x08 => b'b',
@@ -129,8 +128,4 @@ fn put_string(out: &mut Vec<u8>, text: &str) {
         out.extend_from_slice(&[b'\\', short]);
     }
     out.push(b'"');
-}
-
-const fn is_escaped(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\\' | 0..=0x1f)
 }

@@ -2,6 +2,7 @@
 
 mod canonical;
 mod documents;
+mod plain;
 mod properties;
 mod raw;
 mod samples;

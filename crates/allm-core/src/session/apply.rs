@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::call::{AwaitedResult, CallState, Evidence, Outcome, Wait, WaitKind, WaitReason};
 use super::entry::{Annotated, Created, Decision, EntryBody, QueuedMessage, UserMessage};
 use super::hash::{RunningHash, input_hash};
+use super::hashed::Hashed;
 use super::key::CallKey;
 use super::state::{Notes, Session};
 use super::turn::{OpenTurn, TurnCall};
@@ -183,7 +184,7 @@ impl Session {
         }
         self.thread = thread;
         self.history = RunningHash::default();
-        self.notes = Arc::new(Notes {
+        self.notes = Hashed::new(Notes {
             context,
             metadata,
             tags,
@@ -191,7 +192,7 @@ impl Session {
     }
 
     fn annotate(&mut self, changed: &Annotated) {
-        let notes = Arc::make_mut(&mut self.notes);
+        let notes = self.notes.change();
         if let Some(context) = &changed.context {
             notes.context.clone_from(context);
         }
@@ -205,7 +206,7 @@ impl Session {
 
     fn remember(&mut self, id: &InputId, body: &EntryBody) -> Done {
         let hash = input_hash(body).map_err(|_| "it cannot be written as JSON")?;
-        let recent = Arc::make_mut(&mut self.recent_inputs);
+        let recent = self.recent_inputs.change();
         if recent.len() == Self::REMEMBERED_INPUTS {
             recent.pop_front();
         }
@@ -430,7 +431,8 @@ impl Session {
             };
             let failure: CallFailure = encode::closed(reason, call.call.original_name());
             let id = call.call.id.clone();
-            call.close(outcome, Message::tool_error(id, failure.to_content()));
+            call.change()
+                .close(outcome, Message::tool_error(id, failure.to_content()));
         }
     }
 

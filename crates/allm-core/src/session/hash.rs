@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 
-use super::entry::{EntryBody, QueuedMessage};
+use super::entry::{EntryBody, Hooks, Operation, QueuedMessage, RecordedTool};
 use super::form::{CallForm, FailureForm};
 use super::run_state::{RunClock, RunState};
 use super::state::{Session, SessionUsage};
 use super::turn::OpenTurn;
-use crate::data::{HaltReason, Hash, Map, SessionId, SessionUid, Thread, Timestamp, Version};
+use crate::data::{
+    HaltReason, Hash, Map, ModelRef, SessionId, SessionUid, Thread, Timestamp, Version,
+};
 use crate::error::JsonError;
 use crate::json;
 
@@ -104,7 +106,7 @@ impl Session {
             Some(turn) => Some(turn_hash(turn)?),
         };
         let run = match (&self.run, run) {
-            (Some(state), Some(hash)) => Some(run_hash(state, hash)?),
+            (Some(state), Some(hash)) => Some(run_hash(state, hash)),
             _ => None,
         };
         let state = StateForm {
@@ -120,12 +122,12 @@ impl Session {
             turn: self.turn,
             open_turn,
             inbox: &self.inbox,
-            recent_inputs: hash_of(&*self.recent_inputs)?,
+            recent_inputs: self.recent_inputs.hash()?,
             run,
             failure: self.failure.as_deref().map(FailureForm::of),
             last_halt: self.last_halt.as_ref(),
             usage: &self.usage,
-            notes: hash_of(&*self.notes)?,
+            notes: self.notes.hash()?,
         };
         hash_of(&state)
     }
@@ -133,29 +135,41 @@ impl Session {
 
 fn turn_hash(turn: &OpenTurn) -> Result<TurnHash, JsonError> {
     let mut calls = Vec::with_capacity(turn.calls.len());
-    for (key, call) in turn.keyed() {
-        let form = CallForm::of(key.index, call);
-        let messages = (&call.message, &call.question, &call.answer);
-        calls.push(hash_of(&(form, messages))?);
+    for (index, call) in (0..).zip(&turn.calls) {
+        calls.push(call.hash_by(|call| {
+            let form = CallForm::of(index, call);
+            let messages = (&call.message, &call.question, &call.answer);
+            hash_of(&(form, messages))
+        })?);
     }
     Ok(TurnHash {
         turn: turn.turn,
-        message: hash_of(&*turn.message)?,
+        message: turn.message.hash()?,
         calls,
     })
 }
 
-fn run_hash(state: &RunState, hash: Hash) -> Result<RunHash<'_>, JsonError> {
-    Ok(RunHash {
+const fn run_hash(state: &RunState, hash: Hash) -> RunHash<'_> {
+    RunHash {
         id: state.id,
         attempt: state.attempt,
         interrupted: state.interrupted,
         recoveries: state.recoveries,
         clock: state.clock,
         partial: state.partial.as_ref(),
-        started: hash_of(&(state.op, &state.model, state.hooks, &state.tools))?,
+        started: state.started,
         state: hash,
-    })
+    }
+}
+
+/// The hash of what a run was started with.
+pub(super) fn started_hash(
+    op: Operation,
+    model: Option<&ModelRef>,
+    hooks: Hooks,
+    tools: &[RecordedTool],
+) -> Result<Hash, JsonError> {
+    hash_of(&(op, model, hooks, tools))
 }
 
 pub(super) fn hash_of(value: &impl Serialize) -> Result<Hash, JsonError> {

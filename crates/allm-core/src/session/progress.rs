@@ -10,6 +10,7 @@ use super::entry::{
     CallPlan, CallsPlanned, Delivery, Halted, ModelEnd, ModelFailed, ModelResponded, Operation,
     OutcomePolicy, PlanOfCall, Recovered, RunStarted, ToolIntent, ToolOutcomeEntry,
 };
+use super::hash::started_hash;
 use super::run_state::{RunClock, RunState};
 use super::state::{Session, SessionFailure, marked_partial};
 use super::turn::{OpenTurn, TurnCall};
@@ -71,12 +72,15 @@ impl Session {
             }
         }
         applied.events.extend(begun.events);
+        let model = started.model.as_ref();
+        let hash = started_hash(started.op, model, started.hooks, &started.tools);
         self.run = Some(Box::new(RunState {
             id: started.run,
             op: started.op,
             model: started.model.clone(),
             hooks: started.hooks,
             tools: started.tools.clone(),
+            started: hash.map_err(|_| "its start cannot be written as JSON")?,
             attempt: 1,
             partial: None,
             interrupted: false,
@@ -360,7 +364,7 @@ fn open_turn_of(run: &Run, turn: u32, position: usize) -> Option<OpenTurn> {
         return None;
     }
     let mut open = OpenTurn::new(turn, message, position);
-    for call in &mut open.calls {
+    for call in open.calls_mut() {
         call.state = if step.mode == Mode::Manual && step.tool_results.is_empty() {
             CallState::Waiting(Wait::Result(manual(None)))
         } else {

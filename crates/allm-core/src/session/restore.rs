@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::call::{CallState, Outcome, Wait};
 use super::check;
 use super::form::{RunStateForm, SessionForm, TurnForm};
-use super::hash::RunningHash;
+use super::hash::{RunningHash, started_hash};
+use super::hashed::Hashed;
 use super::journal::unsupported_machine;
 use super::run_state::RunState;
 use super::state::{Notes, Session};
@@ -77,12 +78,12 @@ impl Session {
             turn: form.turn,
             open_turn: open_turn.map(Arc::new),
             inbox: form.inbox.into_owned(),
-            recent_inputs: Arc::new(form.recent_inputs.into_owned()),
+            recent_inputs: Hashed::new(form.recent_inputs.into_owned()),
             run: None,
             failure: form.failure.map(|form| Arc::new(form.0.into_owned())),
             last_halt: form.last_halt,
             usage: form.usage,
-            notes: Arc::new(Notes {
+            notes: Hashed::new(Notes {
                 context: form.context.into_owned(),
                 metadata: form.metadata.into_owned(),
                 tags: form.tags.into_owned(),
@@ -112,12 +113,14 @@ impl Session {
             let path = Path::from("run").field("loop").field("phase");
             return Err(contradiction(path, "a run that has ended is put away"));
         }
+        let started = started_hash(form.op, form.model.as_ref(), form.hooks, &form.tools)?;
         self.run = Some(Box::new(RunState {
             id: form.id,
             op: form.op,
             model: form.model,
             hooks: form.hooks,
             tools: form.tools.into_owned(),
+            started,
             attempt: form.attempt,
             partial: form.partial.map(Cow::into_owned),
             interrupted: form.interrupted,
@@ -150,7 +153,7 @@ fn restore_turn(form: &TurnForm<'_>, thread: &Thread) -> Result<OpenTurn, Sessio
     };
     let message = thread.messages.get(form.message).ok_or_else(missing)?;
     let mut turn = OpenTurn::new(form.turn, (**message).clone(), form.message);
-    for (form, call) in form.calls.iter().zip(&mut turn.calls) {
+    for (form, call) in form.calls.iter().zip(turn.calls_mut()) {
         let path = || Path::from("open_turn").field("calls");
         call.state = form
             .to_state()
@@ -164,7 +167,7 @@ fn restore_turn(form: &TurnForm<'_>, thread: &Thread) -> Result<OpenTurn, Sessio
     }
     if !turn.is_closed() {
         let rest: Vec<&Arc<Message>> = thread.messages.iter_from(form.message + 1).collect();
-        for call in &mut turn.calls {
+        for call in turn.calls_mut() {
             take_messages(call, &rest);
         }
     }

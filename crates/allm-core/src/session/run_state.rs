@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Hooks, Operation, RecordedTool};
-use crate::data::{ModelRef, Response, RunId, Timestamp};
+use crate::data::{Hash, ModelRef, Response, RunId, Timestamp};
 use crate::run::Run;
 
 /// A run that has not ended.
@@ -21,6 +21,8 @@ pub struct RunState {
     pub hooks: Hooks,
     /// The tools that it was started with.
     pub tools: Vec<RecordedTool>,
+    /// The hash of the four before it.
+    pub(super) started: Hash,
     /// Which attempt at the present model call is next, from 1.
     pub attempt: u32,
     /// What had come of an answer that was broken off.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::call::{Approval, CallState, Wait, WaitKind};
 use super::entry::QueuedMessage;
 use super::hash::RunningHash;
+use super::hashed::Hashed;
 use super::key::CallKey;
 use super::run_state::RunState;
 use super::turn::{OpenTurn, TurnCall};
@@ -36,12 +37,12 @@ pub struct Session {
     pub(super) turn: u32,
     pub(super) open_turn: Option<Arc<OpenTurn>>,
     pub(super) inbox: Vec<QueuedMessage>,
-    pub(super) recent_inputs: Arc<VecDeque<(InputId, Hash)>>,
+    pub(super) recent_inputs: Hashed<VecDeque<(InputId, Hash)>>,
     pub(super) run: Option<Box<RunState>>,
     pub(super) failure: Option<Arc<SessionFailure>>,
     pub(super) last_halt: Option<HaltReason>,
     pub(super) usage: SessionUsage,
-    pub(super) notes: Arc<Notes>,
+    pub(super) notes: Hashed<Notes>,
     pub(super) history: RunningHash,
 }
 
@@ -134,12 +135,12 @@ impl Session {
             turn: 0,
             open_turn: None,
             inbox: Vec::new(),
-            recent_inputs: Arc::default(),
+            recent_inputs: Hashed::default(),
             run: None,
             failure: None,
             last_halt: None,
             usage: SessionUsage::default(),
-            notes: Arc::default(),
+            notes: Hashed::default(),
             history: RunningHash::default(),
         }
     }
@@ -319,7 +320,7 @@ impl Session {
             matches!(call.state, CallState::Ready { .. } | CallState::Intended(_))
         };
         self.unfinished_turn()
-            .is_some_and(|turn| turn.calls.iter().any(is_ready))
+            .is_some_and(|turn| turn.calls().any(is_ready))
     }
 
     pub(super) fn open_waits(&self) -> impl Iterator<Item = (CallKey, &TurnCall, &Wait)> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::call::{CallState, Evidence, GoOn, Intent, Outcome, Question, Wait};
+use super::hashed::Hashed;
 use super::key::{CallKey, CallRef};
 use crate::data::{Answer, ApprovalId, Hash, Map, Message, Part, Response, Thread, ToolCall};
 use crate::limits::AWAITING_USER;
@@ -16,10 +17,10 @@ use crate::run::{OpenBatch, OpenSlot, question_message};
 pub struct OpenTurn {
     /// The turn.
     pub turn: u32,
-    /// The calls, in call order.
-    pub calls: Vec<TurnCall>,
+    /// In call order.
+    pub(super) calls: Vec<Hashed<TurnCall>>,
     /// The assistant message.
-    pub(super) message: Arc<Message>,
+    pub(super) message: Hashed<Arc<Message>>,
     /// Its place in the conversation.
     pub(super) position: usize,
 }
@@ -188,15 +189,17 @@ impl OpenTurn {
         Self {
             turn,
             position,
-            calls: message.tool_calls.iter().map(TurnCall::new).collect(),
-            message: Arc::new(message),
+            calls: (message.tool_calls.iter())
+                .map(|call| Hashed::new(TurnCall::new(call)))
+                .collect(),
+            message: Hashed::new(Arc::new(message)),
         }
     }
 
     /// Whether every call has its outcome.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.calls.iter().all(TurnCall::is_closed)
+        self.calls().all(TurnCall::is_closed)
     }
 
     /// The key of a call.
@@ -208,6 +211,15 @@ impl OpenTurn {
         }
     }
 
+    /// The calls, in call order.
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &TurnCall> + ExactSizeIterator {
+        self.calls.iter().map(|call| &**call)
+    }
+
+    pub(super) fn calls_mut(&mut self) -> impl Iterator<Item = &mut TurnCall> {
+        self.calls.iter_mut().map(Hashed::change)
+    }
+
     /// The calls with their keys, in call order.
     pub fn keyed(&self) -> impl DoubleEndedIterator<Item = (CallKey, &TurnCall)> {
         let turn = self.turn;
@@ -215,7 +227,7 @@ impl OpenTurn {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             (CallKey { turn, index }, call)
         };
-        self.calls.iter().enumerate().map(place)
+        self.calls().enumerate().map(place)
     }
 
     /// The call that this names.
@@ -231,23 +243,25 @@ impl OpenTurn {
     #[must_use]
     pub fn get(&self, key: CallKey) -> Option<&TurnCall> {
         let place = usize::try_from(key.index).ok()?;
-        self.calls.get(place).filter(|_| key.turn == self.turn)
+        let call = self.calls.get(place).filter(|_| key.turn == self.turn)?;
+        Some(call)
     }
 
     pub(super) fn get_mut(&mut self, key: CallKey) -> Option<&mut TurnCall> {
         let place = usize::try_from(key.index).ok()?;
         let turn = self.turn;
-        self.calls.get_mut(place).filter(|_| key.turn == turn)
+        let call = self.calls.get_mut(place).filter(|_| key.turn == turn)?;
+        Some(call.change())
     }
 
     /// Whether messages are kept here.
     pub(super) fn has_messages(&self) -> bool {
-        self.calls.iter().any(|call| call.message.is_some())
+        self.calls().any(|call| call.message.is_some())
     }
 
     /// The messages stand in the conversation for good and need not be kept here.
     pub(super) fn settle(&mut self) {
-        for call in &mut self.calls {
+        for call in self.calls_mut() {
             call.message = None;
             call.question = None;
             call.answer = None;
@@ -259,10 +273,10 @@ impl OpenTurn {
     pub(super) fn lay_out(&self, thread: &mut Thread) {
         let messages = &mut thread.messages;
         messages.push(Arc::clone(&self.message));
-        messages.extend(self.calls.iter().filter_map(|call| call.message.clone()));
-        messages.extend(self.calls.iter().flat_map(TurnCall::tail));
+        messages.extend(self.calls().filter_map(|call| call.message.clone()));
+        messages.extend(self.calls().flat_map(TurnCall::tail));
         let asks = |call: &&TurnCall| matches!(call.wait(), Some(Wait::Question(_)));
-        let first = self.calls.iter().find(asks);
+        let first = self.calls().find(asks);
         messages.extend(first.and_then(|call| call.question.clone()));
     }
 
@@ -288,9 +302,9 @@ impl OpenTurn {
         OpenBatch {
             response: Response {
                 finish_reason: self.message.finish_reason,
-                ..Response::new((*self.message).clone())
+                ..Response::new(Message::clone(&self.message))
             },
-            calls: self.calls.iter().map(slot).collect(),
+            calls: self.calls().map(slot).collect(),
         }
     }
 }

@@ -105,7 +105,7 @@ fn thread_is_sendable(session: &Session) {
                 let asks = call.wait().is_some_and(asks_for_model);
                 call.outcome().is_none() && !asks
             };
-            let open = turn.calls.iter().filter(is_open);
+            let open = turn.calls().filter(is_open);
             open.map(|call| call.call.id.clone()).collect()
         }
     };
@@ -130,11 +130,11 @@ fn calls_have_their_messages(session: &Session) {
         .iter()
         .rposition(|message| {
             message.role == Role::Assistant
-                && message.tool_calls.len() == turn.calls.len()
+                && message.tool_calls.len() == turn.calls().len()
                 && message
                     .tool_calls
                     .iter()
-                    .zip(&turn.calls)
+                    .zip(turn.calls())
                     .all(|(call, known)| *call == *known.call)
         })
         .expect("the message of the turn stands in the thread");
@@ -144,7 +144,7 @@ fn calls_have_their_messages(session: &Session) {
         .take_while(|message| message.role == Role::Tool)
         .collect();
     let mut expected = Vec::new();
-    for call in &turn.calls {
+    for call in turn.calls() {
         match &call.state {
             CallState::Closed(_) => expected.push(call.call.id.clone()),
             CallState::Waiting(wait) if asks_for_model(wait) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use allm_core::session::{
-    Annotated, CallState, Decision, Delivery, Operation, Outcome, Session, Wait, WaitKind,
+    Annotated, CallState, Decision, Delivery, OpenTurn, Operation, Outcome, Session, Wait, WaitKind,
 };
 use allm_core::{
     AWAITING_USER, HaltReason, Map, Role, SessionStatus, SessionUid, Thread, Version, validate,
@@ -304,8 +304,8 @@ fn s3_the_status_follows_the_table() {
 }
 
 fn by_the_table(session: &Session) -> SessionStatus {
-    let calls = session.open_turn().map(|turn| turn.calls.clone());
-    let calls = calls.unwrap_or_default();
+    let turn = session.open_turn().into_iter();
+    let calls: Vec<_> = turn.flat_map(OpenTurn::calls).collect();
     let waits = |kind| {
         calls
             .iter()
@@ -347,10 +347,7 @@ fn s10_every_call_has_one_message_and_one_outcome() {
     .unwrap();
     let outcomes: Vec<_> = {
         let turn = sim.session.open_turn().unwrap();
-        turn.calls
-            .iter()
-            .map(|call| call.outcome().unwrap())
-            .collect()
+        turn.calls().map(|call| call.outcome().unwrap()).collect()
     };
     assert_eq!(
         outcomes,

@@ -263,7 +263,8 @@ fn s78_a_late_outcome_changes_nothing() {
     let mut sim = Sim::after([calls(&["a", "ask", "gate"])]);
     for index in 0..4 {
         let facts = |sim: &Sim| {
-            let calls = sim.session.open_turn().unwrap().calls.clone();
+            let turn = sim.session.open_turn().unwrap();
+            let calls: Vec<_> = turn.calls().cloned().collect();
             (calls, sim.session.thread(), sim.status())
         };
         let before = facts(&sim);

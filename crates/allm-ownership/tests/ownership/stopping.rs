@@ -320,7 +320,7 @@ async fn s161_an_orphan_is_settled_without_a_driver() {
         );
         assert_eq!(fake.calls().len(), asked);
         if let Some(turn) = before.session.open_turn() {
-            for (call, outcome) in turn.calls.iter().zip(journal.outcomes()) {
+            for (call, outcome) in turn.calls().zip(journal.outcomes()) {
                 let expected = match (&call.intent(), call.outcome()) {
                     (_, Some(known)) => known.to_string(),
                     (Some(_), None) => "unknown_outcome".to_owned(),

@@ -33,7 +33,7 @@ impl Attempts {
             let turn = turn.turn;
             (CallKey { turn, index }, call.attempts)
         };
-        let attempts = (0..).zip(&turn.calls).map(of_call).collect();
+        let attempts = (0..).zip(turn.calls()).map(of_call).collect();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = attempts;
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use allm_core::session::{Operation, Outcome as CallOutcome, Session as Data};
+use allm_core::session::{OpenTurn, Operation, Outcome as CallOutcome, Session as Data};
 use allm_core::{
     ChatResult, DeleteIf, Head, LeaseFilter, PageRequest, SessionError, SessionFilter, SessionId,
     SessionReason, SessionStatus, StoreReason, Timestamp,
@@ -266,7 +266,7 @@ impl Sessions {
 /// Whether the last wait was closed by somebody, and the model has not heard of it. What expired was given by nobody.
 fn was_answered(session: &Data) -> bool {
     let turn = session.open_turn();
-    let calls = turn.into_iter().flat_map(|turn| &turn.calls);
+    let calls = turn.into_iter().flat_map(OpenTurn::calls);
     let mut outcomes = calls.filter_map(|call| call.outcome());
     session.is_runnable() && outcomes.all(|outcome| outcome != CallOutcome::Expired)
 }

@@ -97,7 +97,7 @@ pub(crate) fn sent(fake: &Fake, place: usize) -> Vec<String> {
 /// What the calls of the last turn came to.
 pub(crate) fn outcomes(session: &Data) -> Vec<Option<Outcome>> {
     let turn = session.open_turn();
-    let calls = turn.iter().flat_map(|turn| &turn.calls);
+    let calls = turn.iter().flat_map(|turn| turn.calls());
     calls.map(|call| call.outcome()).collect()
 }
 

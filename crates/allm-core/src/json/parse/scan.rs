@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::error::JsonReason;
 use crate::json::fault::Fault;
 use crate::json::node::Node;
+use crate::json::plain::plain_length;
 
 /// A place in a text, always at the edge of a character.
 pub(super) struct Scanner<'a> {
@@ -126,13 +127,7 @@ impl<'a> Scanner<'a> {
         let mut unescaped: Option<String> = None;
         loop {
             let rest = self.rest();
-            let Some(length) = rest
-                .bytes()
-                .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))
-            else {
-                self.at = self.text.len();
-                return Err(self.malformed("a string without an end"));
-            };
+            let length = plain_length(rest.as_bytes());
             let plain = rest.get(..length).unwrap_or_default();
             self.at += length;
             match self.byte() {
@@ -152,7 +147,8 @@ impl<'a> Scanner<'a> {
                     text.push_str(plain);
                     text.push(escaped);
                 }
-                _ => return Err(self.malformed("a control character inside a string")),
+                Some(_) => return Err(self.malformed("a control character inside a string")),
+                None => return Err(self.malformed("a string without an end")),
             }
         }
     }

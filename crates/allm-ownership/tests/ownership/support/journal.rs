@@ -69,7 +69,7 @@ impl Journal {
             }
             return closed.into_values().collect();
         };
-        let shown = turn.calls.iter().map(|call| match &call.state {
+        let shown = turn.calls().map(|call| match &call.state {
             CallState::Closed(outcome) => outcome.to_string(),
             other => format!("{other:?}"),
         });

@@ -30,7 +30,7 @@ async fn approved() -> (Session, Engine) {
 #[tokio::test(start_paused = true)]
 async fn s146_altered_arguments_are_not_as_approved() {
     let (session, _) = approved().await;
-    let call: TurnCall = session.open_turn().unwrap().calls.first().unwrap().clone();
+    let call: TurnCall = session.open_turn().unwrap().calls().next().unwrap().clone();
     let CallState::Ready {
         approval: Some(approval),
     } = &call.state
