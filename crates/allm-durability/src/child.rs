@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use allm::session::{Delivery, OpenWait, Wait};
 use allm::{
-    AnswerTo, DurableSession, Engine, Event, InputId, SessionError, SessionId, SessionReason,
-    SessionStatus, SessionStore, Sessions, SessionsOptions, StoreReason, Takeover, Toggle,
-    WriterId,
+    AnswerTo, ApprovalAnswer, DurableSession, Engine, Event, InputId, SessionError, SessionId,
+    SessionReason, SessionStatus, SessionStore, Sessions, SessionsOptions, StoreReason, Takeover,
+    Toggle, WriterId,
 };
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -82,7 +82,7 @@ async fn free(store: &dyn SessionStore, session: &str) {
 }
 
 fn engine(scenario: Scenario, bench: &Arc<Bench>) -> Engine {
-    let structured = scenario.structured;
+    let (structured, guarded) = (scenario.structured, scenario.guarded);
     let wishes = bench.wishes.clone();
     let lose_patience: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
         let _ = wishes.send(Wish::Cancel);
@@ -106,6 +106,14 @@ fn engine(scenario: Scenario, bench: &Arc<Bench>) -> Engine {
             ))
             .structured_finalize()
             .structured_finalize_nudge(NUDGE),
+        false => builder,
+    };
+    let points = Arc::clone(&bench.points);
+    let builder = match guarded {
+        true => builder.max_concurrency(1).approval_policy(move |_| {
+            points.pass("asked");
+            ApprovalAnswer::Run
+        }),
         false => builder,
     };
     builder.build().expect("an engine")

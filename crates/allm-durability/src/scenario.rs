@@ -19,6 +19,9 @@ pub struct Scenario {
     pub answers: Vec<Answer>,
     /// Whether the answer is asked for in a second pass.
     pub structured: bool,
+    /// Whether a policy is asked about every call and they are run one after the other, so that the answer, the plan and
+    /// each intent are durable by themselves.
+    pub guarded: bool,
 }
 
 /// What the model answers when the user last said this, and the model has answered so many times since.
@@ -69,9 +72,9 @@ pub fn answer_to(index: u32) -> String {
 
 impl Scenario {
     /// The names of all that are played at every position.
-    pub const ALL: [&'static str; 13] = [
-        "text", "four", "five", "same", "ask", "approval", "manual", "retry", "cancel", "finalize",
-        "send", "going", "all",
+    pub const ALL: [&'static str; 14] = [
+        "text", "four", "five", "same", "guarded", "ask", "approval", "manual", "retry", "cancel",
+        "finalize", "send", "going", "all",
     ];
 
     /// The scenario of this name.
@@ -94,7 +97,7 @@ impl Scenario {
                     answer("More", 0, "Enough"),
                 ],
             ),
-            "four" => (
+            "four" | "guarded" => (
                 &["Work"],
                 vec![
                     answer("Work", 0, calls("a", &["pure", "idem", "recon", "once"])),
@@ -263,6 +266,7 @@ impl Scenario {
             says,
             answers,
             structured: name == "finalize",
+            guarded: name == "guarded",
         }
     }
 

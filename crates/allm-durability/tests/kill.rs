@@ -56,9 +56,9 @@ macro_rules! everywhere {
 
 // S174 is the last line.
 everywhere! {
-    sqlite Sqlite: text four five same ask approval manual retry cancel finalize send going all;
-    postgres Postgres: text four five same ask approval manual retry cancel finalize send going all;
-    host Host: text four five same ask approval manual retry cancel finalize send going all;
+    sqlite Sqlite: text four five same guarded ask approval manual retry cancel finalize send going all;
+    postgres Postgres: text four five same guarded ask approval manual retry cancel finalize send going all;
+    host Host: text four five same guarded ask approval manual retry cancel finalize send going all;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -239,7 +239,7 @@ async fn s153_a_message_answers_no_wait() {
 /// S154: the driver dies at every append after the message was sent.
 #[tokio::test(start_paused = true)]
 async fn s154_a_message_outlives_the_driver() {
-    for at in 1..8 {
+    for at in 1..6 {
         let ground = memory();
         let faults = Faults::death(at);
         let rule = Arc::new(faults.clone());

@@ -35,3 +35,4 @@ mod slow_intent;
 mod stopping;
 mod support;
 mod tampered;
+mod together;

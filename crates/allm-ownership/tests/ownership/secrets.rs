@@ -54,13 +54,14 @@ enum End {
     StoreFull(usize),
 }
 
-const ENDS: [End; 6] = [
+const ENDS: [End; 7] = [
     End::Completed,
     End::Refused,
     End::BrokenOff,
     End::StoreFull(0),
+    End::StoreFull(1),
     End::StoreFull(2),
-    End::StoreFull(4),
+    End::StoreFull(3),
 ];
 
 /// S173

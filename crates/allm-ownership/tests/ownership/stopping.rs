@@ -289,7 +289,7 @@ async fn s159_cancelling_nothing_and_cancelling_twice() {
 /// S161: the driver died at any append.
 #[tokio::test(start_paused = true)]
 async fn s161_an_orphan_is_settled_without_a_driver() {
-    for at in 1..9 {
+    for at in 1..7 {
         let ground = memory();
         let faults = Faults::death(at);
         let rule = Arc::new(faults.clone());

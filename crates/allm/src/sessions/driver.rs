@@ -252,13 +252,17 @@ impl<'j, J: Journal, S: Sink> Driver<'j, J, S> {
 
     /// Appends and tells what came of it. False when others came first and nothing was appended.
     async fn append(&mut self, bodies: Vec<EntryBody>) -> Result<bool, SessionError> {
-        let appended = self.journal.append(bodies, None).await;
-        let Appended {
-            applied,
-            superseded,
-        } = appended?;
-        self.tell(applied).await;
-        Ok(!superseded)
+        let appended = self.write(bodies).await?;
+        self.tell(appended.applied).await;
+        Ok(!appended.superseded)
+    }
+
+    /// Appends these and what was staged. Nobody is told yet.
+    async fn write(&mut self, bodies: Vec<EntryBody>) -> Result<Appended, SessionError> {
+        if bodies.is_empty() && !self.journal.is_staged() {
+            return Ok(Appended::default());
+        }
+        self.journal.append(bodies, None).await
     }
 
     async fn tell(&mut self, applied: Applied) {

@@ -15,7 +15,7 @@ use super::call::SessionCall;
 use super::driver::checked_arguments;
 use super::journal::Journal as _;
 use super::registry::Sessions;
-use super::store_journal::{View, Written};
+use super::store_journal::View;
 use super::submitted::{SubmittedResult, error_content};
 use super::taking::{Purpose, Taken};
 use super::value::fresh_inputs;
@@ -463,18 +463,11 @@ impl DurableSession {
                 at: now,
                 input_id: input_id.clone(),
             };
-            let (next, sealed, _) = self.view.seal(&fresh, &append)?;
+            let sealed = self.view.seal(&fresh, append)?;
             let at = self.view.position()?;
-            let written = Written {
-                at: &at,
-                fence: None,
-                id: append.id,
-                entries: &sealed,
-                next: &next,
-            };
-            match written.persist(self.sessions.asking()).await {
+            match sealed.persist(self.sessions.asking(), &at, None).await {
                 Ok(_) => {
-                    self.view = next;
+                    self.view = sealed.next;
                     return Ok(());
                 }
                 Err(error) if error.reason == StoreReason::Conflict => {

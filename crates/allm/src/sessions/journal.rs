@@ -21,6 +21,19 @@ pub(crate) trait Journal: Send {
         input_id: Option<InputId>,
     ) -> impl Future<Output = Result<Appended, SessionError>> + Send;
 
+    /// Takes an entry in without writing it: it goes with the next append, or, when others came first and it does not fit
+    /// any more, not at all. Until then nothing may be done or told that follows from it. False where nothing is gained
+    /// by that, and then nothing happened.
+    fn stage(&mut self, body: &EntryBody) -> Result<bool, SessionError> {
+        let _ = body;
+        Ok(false)
+    }
+
+    /// Whether something was taken in that is not written.
+    fn is_staged(&self) -> bool {
+        false
+    }
+
     /// From now on nothing is written after the entry that ends the run, so that what belongs to the end can be done with
     /// it.
     fn ends_with_the_run(&mut self) {}
@@ -46,7 +59,8 @@ pub(crate) trait Journal: Send {
 pub(crate) struct Appended {
     /// What can be told now, of one's own entries and of others' that came before them.
     pub(crate) applied: Applied,
-    /// Whether others came first, and the machine no longer asks for what was to be appended: nothing was.
+    /// Whether others came first, and the machine no longer asks for what was to be appended: nothing was, but for what
+    /// had been staged and still fits.
     pub(crate) superseded: bool,
 }
 

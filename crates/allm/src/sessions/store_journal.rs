@@ -116,23 +116,45 @@ impl View {
         Ok(all)
     }
 
-    /// Makes entries of these bodies. The view is as it was; what it would be comes back beside them.
+    /// Makes entries of these bodies, for one append. The view is as it was.
     pub(crate) fn seal(
         &self,
         bodies: &[EntryBody],
-        append: &Append,
-    ) -> Result<(Self, Vec<Entry>, Applied), SessionError> {
-        let mut next = self.clone();
-        let mut entries = Vec::with_capacity(bodies.len());
-        let mut all = Applied::default();
+        append: Append,
+    ) -> Result<SealedAppend, SessionError> {
+        let mut sealed = SealedAppend {
+            append,
+            entries: Vec::with_capacity(bodies.len()),
+            applied: Applied::default(),
+            next: self.clone(),
+        };
+        sealed.extend(bodies)?;
+        Ok(sealed)
+    }
+}
+
+/// Entries of one append that are ready to be written.
+pub(crate) struct SealedAppend {
+    pub(crate) append: Append,
+    pub(crate) entries: Vec<Entry>,
+    /// What can be told when they were written.
+    pub(crate) applied: Applied,
+    /// How the session stands then.
+    pub(crate) next: View,
+}
+
+impl SealedAppend {
+    /// More of them. When one does not fit, those before it are in.
+    fn extend(&mut self, bodies: &[EntryBody]) -> Result<(), SessionError> {
+        let next = &mut self.next;
         for body in bodies {
-            let sealed = next.data.seal(body, append, &next.link)?;
+            let sealed = next.data.seal(body, &self.append, &next.link)?;
             next.link = sealed.entry.link();
-            entries.push(sealed.entry);
-            extend(&mut all, sealed.applied);
+            self.entries.push(sealed.entry);
+            extend(&mut self.applied, sealed.applied);
         }
-        next.last_writer = Some(append.writer.clone());
-        Ok((next, entries, all))
+        next.last_writer = Some(self.append.writer.clone());
+        Ok(())
     }
 }
 
@@ -145,6 +167,12 @@ pub(crate) fn lost_if_gone(error: StoreError) -> SessionError {
         },
         _ => error.into(),
     }
+}
+
+/// What goes with the next append.
+pub(crate) struct Staged {
+    bodies: Vec<EntryBody>,
+    sealed: SealedAppend,
 }
 
 /// When the lease is given back and the last snapshot is written.
@@ -172,6 +200,7 @@ pub(crate) struct StoreJournal {
     pub(crate) snapshot_every: u64,
     pub(crate) pokes: mpsc::Receiver<()>,
     pub(crate) attempts: Attempts,
+    pub(crate) staged: Option<Box<Staged>>,
 }
 
 impl StoreJournal {
@@ -185,6 +214,36 @@ impl StoreJournal {
             writer: self.writer.clone(),
             at: self.tenure.now(),
             input_id,
+        }
+    }
+
+    /// As many of these as fit, from the first on.
+    fn seal_fitting(&self, bodies: &[EntryBody]) -> Option<SealedAppend> {
+        (1..=bodies.len()).rev().find_map(|count| {
+            let sealed = self.view.seal(bodies.get(..count)?, self.append_of(None));
+            sealed.ok()
+        })
+    }
+
+    /// Writes entries, and with the last ones of a run what belongs to its end. Tells whether the snapshot was kept and
+    /// the lease given back.
+    async fn persist(&self, at: &Position, sealed: &mut SealedAppend) -> Result<bool, StoreError> {
+        let next = &mut sealed.next;
+        let ends = self.ending == Ending::WithTheRun
+            && sealed.applied.ended.is_some()
+            && next.data.run().is_none();
+        if ends {
+            // Nobody would believe a snapshot of what somebody has altered.
+            let snapshot = match is_altered(&next.data) {
+                true => None,
+                false => next.data.snapshot(&next.link).ok(),
+            };
+            let last = sealed.persist_last(self.asking(), at, &self.lease, snapshot.as_ref());
+            last.await
+        } else {
+            let fence = Some(self.lease.fence);
+            let done = sealed.persist(self.asking(), at, fence).await;
+            done.map(|_| false)
         }
     }
 
@@ -213,21 +272,19 @@ impl StoreJournal {
     }
 }
 
-/// An append on its way to a store.
-pub(crate) struct Written<'a> {
-    pub(crate) at: &'a Position,
-    pub(crate) fence: Option<Fence>,
-    pub(crate) id: AppendId,
-    pub(crate) entries: &'a [Entry],
-    pub(crate) next: &'a View,
-}
-
-impl Written<'_> {
-    /// What is asked has an id, so asking twice is not doing twice.
-    pub(crate) async fn persist(&self, asking: Asking<'_>) -> Result<Version, StoreError> {
+impl SealedAppend {
+    /// Writes them. What is asked has an id, so asking twice is not doing twice.
+    pub(crate) async fn persist(
+        &self,
+        asking: Asking<'_>,
+        at: &Position,
+        fence: Option<Fence>,
+    ) -> Result<Version, StoreError> {
         let head = self.next.data.head();
-        let (at, fence, id) = (self.at, self.fence, self.id);
-        let append = || asking.store.append(at, fence, id, self.entries, &head);
+        let append = || {
+            let store = asking.store;
+            store.append(at, fence, self.append.id, &self.entries, &head)
+        };
         asking.ask(append).await
     }
 
@@ -235,11 +292,12 @@ impl Written<'_> {
     async fn persist_last(
         &self,
         asking: Asking<'_>,
+        at: &Position,
         lease: &Lease,
         snapshot: Option<&Snapshot>,
     ) -> Result<bool, StoreError> {
         let head = self.next.data.head();
-        let (at, id, entries) = (self.at, self.id, self.entries);
+        let (id, entries) = (self.append.id, &self.entries);
         let append = || {
             let store = asking.store;
             store.append_and_release(at, lease, id, entries, &head, snapshot)
@@ -250,7 +308,28 @@ impl Written<'_> {
 
 impl Journal for StoreJournal {
     fn session(&self) -> &Data {
-        &self.view.data
+        let staged = self.staged.as_ref();
+        staged.map_or(&self.view.data, |staged| &staged.sealed.next.data)
+    }
+
+    fn stage(&mut self, body: &EntryBody) -> Result<bool, SessionError> {
+        let body = std::slice::from_ref(body);
+        match self.staged.take() {
+            None => {
+                let sealed = self.view.seal(body, self.append_of(None))?;
+                let bodies = body.to_vec();
+                self.staged = Some(Box::new(Staged { bodies, sealed }));
+            }
+            Some(mut staged) => {
+                let fits = staged.sealed.extend(body);
+                if fits.is_ok() {
+                    staged.bodies.extend_from_slice(body);
+                }
+                self.staged = Some(staged);
+                fits?;
+            }
+        }
+        Ok(true)
     }
 
     async fn append(
@@ -258,59 +337,54 @@ impl Journal for StoreJournal {
         bodies: Vec<EntryBody>,
         input_id: Option<InputId>,
     ) -> Result<Appended, SessionError> {
+        let (mut sealed, bodies, early) = match self.staged.take() {
+            None => (None, bodies, 0),
+            Some(staged) => {
+                let mut all = staged.bodies;
+                let early = all.len();
+                all.extend(bodies);
+                (Some(staged.sealed), all, early)
+            }
+        };
+        let (early, more) = bodies.split_at(early);
         let mut all = Applied::default();
         let mut met_others = false;
         loop {
-            let append = self.append_of(input_id.clone());
-            let (mut next, entries, applied) = match self.view.seal(&bodies, &append) {
-                Ok(sealed) => sealed,
-                Err(_) if met_others => {
-                    return Ok(Appended {
-                        applied: all,
-                        superseded: true,
-                    });
-                }
-                Err(error) => return Err(error),
+            let fitting = match sealed.take() {
+                Some(mut sealed) => sealed.extend(more).map(|()| sealed),
+                None => self.view.seal(&bodies, self.append_of(input_id.clone())),
+            };
+            let (mut sealed, superseded) = match fitting {
+                Ok(sealed) => (sealed, false),
+                Err(error) if !met_others => return Err(error),
+                Err(_) => match self.seal_fitting(early) {
+                    Some(sealed) => (sealed, true),
+                    None => {
+                        return Ok(Appended {
+                            applied: all,
+                            superseded: true,
+                        });
+                    }
+                },
             };
             let at = self.view.position()?;
-            let ends = self.ending == Ending::WithTheRun
-                && applied.ended.is_some()
-                && next.data.run().is_none();
-            // Nobody would believe a snapshot of what somebody has altered.
-            let snapshot = match ends && !is_altered(&next.data) {
-                true => next.data.snapshot(&next.link).ok(),
-                false => None,
-            };
-            let written = Written {
-                at: &at,
-                fence: Some(self.lease.fence),
-                id: append.id,
-                entries: &entries,
-                next: &next,
-            };
-            let persisted = if ends {
-                let last = written.persist_last(self.asking(), &self.lease, snapshot.as_ref());
-                last.await
-            } else {
-                written.persist(self.asking()).await.map(|_| false)
-            };
-            match persisted {
+            match self.persist(&at, &mut sealed).await {
                 Ok(released) => {
                     self.tenure.prove();
-                    self.view = next;
+                    self.view = sealed.next;
                     if released {
                         self.ending = Ending::Done;
                         self.view.snapshot_at = self.view.data.version();
                     }
                     self.attempts.note(&self.view.data);
-                    extend(&mut all, applied);
+                    extend(&mut all, sealed.applied);
                     let version = self.view.data.version();
                     if version.0.saturating_sub(self.view.snapshot_at.0) >= self.snapshot_every {
                         self.snapshot().await;
                     }
                     return Ok(Appended {
                         applied: all,
-                        superseded: false,
+                        superseded,
                     });
                 }
                 Err(error) if error.reason == StoreReason::Conflict => {
@@ -324,6 +398,10 @@ impl Journal for StoreJournal {
                 Err(error) => return Err(lost_if_gone(error).unsaved(bodies)),
             }
         }
+    }
+
+    fn is_staged(&self) -> bool {
+        self.staged.is_some()
     }
 
     fn ends_with_the_run(&mut self) {

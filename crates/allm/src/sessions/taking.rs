@@ -67,6 +67,7 @@ impl Sessions {
             snapshot_every: options.snapshot_every,
             pokes,
             attempts: Attempts::default(),
+            staged: None,
         };
         Ok(Taken {
             lease,

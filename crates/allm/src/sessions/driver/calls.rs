@@ -88,14 +88,14 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
                 }
             }
         }
+        let appended = self.write(bodies).await?;
         // What others did meanwhile may have changed what is to be run: then the machine is asked again.
-        if !bodies.is_empty() && !self.append(bodies).await? {
-            return Ok(());
-        }
-        if !runs.is_empty() {
+        if !appended.superseded && !runs.is_empty() {
             let now = self.journal.now().await?;
             self.run_calls(runs, now);
         }
+        // Whoever listens may take time, and what was intended is to be begun.
+        self.tell(appended.applied).await;
         Ok(())
     }
 

@@ -105,6 +105,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
     async fn take_response(&mut self, response: Response) -> Result<(), SessionError> {
         let failed = response.finish_reason == Some(FinishReason::Error);
         let error = response.error.clone().filter(|_| failed);
+        let calls = !response.message.tool_calls.is_empty();
         let body = match error {
             Some(error) => model_failed(self.session(), ModelEnd::Failed, error, Some(response)),
             None => {
@@ -118,6 +119,9 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
                 }))
             }
         };
+        if calls {
+            return self.take_calls(body).await;
+        }
         self.append(vec![body]).await?;
         Ok(())
     }

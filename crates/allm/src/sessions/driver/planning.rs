@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use allm_core::run::{CallToRun, UnknownTools};
+use allm_core::run::{CallToRun, Command, UnknownTools};
 use allm_core::session::{
     ApprovePlan, CallPlan, CallsPlanned, EntryBody, ManualPlan, PlanOfCall, RefusePlan, RunPlan,
     tool_fingerprint,
@@ -20,8 +20,45 @@ use crate::tools::Planned;
 const APPROVAL_EXPIRY: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl<J: Journal, S: Sink> Driver<'_, J, S> {
-    /// Decides about every call of the answer.
+    /// Takes in an answer that has calls. What becomes of them, and what begins at once, goes with it in one append, because
+    /// nothing is to be done in between. But a policy about approvals sees no answer that is not durable, and what stops
+    /// the run comes before what would begin.
+    pub(super) async fn take_calls(&mut self, answer: EntryBody) -> Result<(), SessionError> {
+        let asks = self.planner.policy.is_some();
+        let stops = self.is_cancelled_now() || self.signals.closing.is_cancelled();
+        if asks || stops || !self.signals.may_drive() || !self.journal.stage(&answer)? {
+            self.append(vec![answer]).await?;
+            return Ok(());
+        }
+        let planned = match self.command() {
+            Some(Command::PlanCalls(calls)) => self.plan_calls(&calls).await,
+            _ => Ok(()),
+        };
+        // Whatever came of it, the answer is kept.
+        self.append(Vec::new()).await?;
+        planned
+    }
+
+    /// Decides about every call of the answer, and begins those that may begin.
     pub(super) async fn plan_calls(&mut self, calls: &[CallToRun]) -> Result<(), SessionError> {
+        let planned = self.calls_planned(calls).await?;
+        if !self.journal.stage(&planned)? {
+            self.append(vec![planned]).await?;
+            return Ok(());
+        }
+        let begun = match self.command() {
+            Some(Command::RunTools(calls)) => self.begin_calls(&calls).await,
+            _ => Ok(()),
+        };
+        self.append(Vec::new()).await?;
+        begun
+    }
+
+    fn command(&self) -> Option<Command> {
+        Some(self.session().run()?.run().command())
+    }
+
+    async fn calls_planned(&mut self, calls: &[CallToRun]) -> Result<EntryBody, SessionError> {
         let now = self.journal.now().await?;
         let plans = calls.iter().map(|call| PlanOfCall {
             index: call.index,
@@ -31,8 +68,7 @@ impl<J: Journal, S: Sink> Driver<'_, J, S> {
             turn: self.session().turn(),
             calls: plans.collect(),
         };
-        self.append(vec![EntryBody::CallsPlanned(planned)]).await?;
-        Ok(())
+        Ok(EntryBody::CallsPlanned(planned))
     }
 
     fn plan_of(&self, call: &ToolCall, now: Timestamp) -> CallPlan {
