@@ -10,11 +10,9 @@ use std::io::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::limits::{Limits, MAX_DEPTH};
 use super::node::{Field, Node};
-use super::parse::{self, Duplicates};
 use super::plain::plain_length;
-use super::value::value_to_string;
+use super::write::{self, Form};
 use crate::error::JsonError;
 
 /// 2^53, up to which every integer is a float of its own.
@@ -29,16 +27,7 @@ const PLAIN: f64 = 0.00001;
 ///
 /// Those of [`value_to_vec`](super::value_to_vec), and `malformed` for a value that writes a key twice.
 pub fn canonical<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonError> {
-    let text = value_to_string(value)?;
-    let limits = Limits {
-        max_bytes: usize::MAX,
-        max_depth: MAX_DEPTH,
-    };
-    let node =
-        parse::tree(&text, limits, Duplicates::Refuse).map_err(|fault| fault.into_error(&text))?;
-    let mut out = Vec::with_capacity(text.len());
-    put(&mut out, node);
-    Ok(out)
+    write::to_vec(value, Form::Canonical)
 }
 
 /// The canonical JSON of a tree.
@@ -49,7 +38,7 @@ pub fn canonical_value(value: &Value) -> Vec<u8> {
     out
 }
 
-fn put(out: &mut Vec<u8>, node: Node<'_>) {
+pub(super) fn put(out: &mut Vec<u8>, node: Node<'_>) {
     // Writing to a vector cannot fail.
     let _ = match node {
         Node::Null => write!(out, "null"),
@@ -91,7 +80,7 @@ fn put_object(out: &mut Vec<u8>, mut fields: Vec<Field<'_>>) {
 
 /// Laid out here and not by `serde_json`, whose float form has changed between its releases: keys and hashes are made of
 /// these bytes.
-fn put_float(out: &mut Vec<u8>, float: f64) {
+pub(super) fn put_float(out: &mut Vec<u8>, float: f64) {
     let _ = if float.fract() == 0.0 && float.abs() <= EXACT {
         #[expect(clippy::cast_possible_truncation, reason = "integral and at most 2^53")]
         let integer = float as i64;
@@ -103,7 +92,7 @@ fn put_float(out: &mut Vec<u8>, float: f64) {
     };
 }
 
-fn put_string(out: &mut Vec<u8>, text: &str) {
+pub(super) fn put_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let mut rest = text.as_bytes();
     while let Some((plain, after)) = rest.split_at_checked(plain_length(rest)) {

@@ -7,7 +7,8 @@ use super::fault::Fault;
 use super::limits::Limits;
 use super::node::{Field, Node};
 use super::parse::{self, Duplicates};
-use super::{tree, value, write};
+use super::write::{self, Form};
+use super::{tree, value};
 use crate::error::{JsonError, JsonReason};
 use crate::path::Path;
 
@@ -62,11 +63,14 @@ struct Written<'a, T> {
 /// `invalid_value` for a number that is not finite, for data that is not an object and for what a type refuses to
 /// write, `too_deep` for more than [`MAX_DEPTH`](super::MAX_DEPTH) levels; each with the path.
 pub fn to_vec<T: Document>(document: &T) -> Result<Vec<u8>, JsonError> {
-    let bytes = write::to_vec(&Written {
-        v: FORMAT,
-        type_name: T::TYPE,
-        data: document,
-    })?;
+    let bytes = write::to_vec(
+        &Written {
+            v: FORMAT,
+            type_name: T::TYPE,
+            data: document,
+        },
+        Form::Declared,
+    )?;
     // `data` is last, so an object ends in two braces; no other value does.
     if !bytes.ends_with(b"}}") {
         return Err(not_an_object().within("data").into_error(""));

@@ -123,6 +123,12 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
+impl serde::ser::Error for Fault {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(JsonReason::InvalidValue, message.to_string())
+    }
+}
+
 impl Error for Fault {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::new(JsonReason::InvalidValue, message.to_string())

@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::limits::Limits;
 use super::node::Node;
 use super::parse::{self, Duplicates};
-use super::{tree, write};
+use super::tree;
+use super::write::{self, Form};
 use crate::error::{JsonError, JsonReason};
 use crate::path::Path;
 
@@ -35,7 +36,7 @@ pub(crate) fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, JsonEr
 /// `invalid_value` for a number that is not finite and for what a type refuses to write, `too_deep` for more than
 /// [`MAX_DEPTH`](super::MAX_DEPTH) levels; each with the path.
 pub fn value_to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonError> {
-    write::to_vec(value)
+    write::to_vec(value, Form::Declared)
 }
 
 /// [`value_to_vec`], as text.
@@ -44,7 +45,7 @@ pub fn value_to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonErr
 ///
 /// Those of [`value_to_vec`].
 pub fn value_to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, JsonError> {
-    text(write::to_vec(value)?)
+    text(write::to_vec(value, Form::Declared)?)
 }
 
 /// What the writer wrote, as text. Only a type that writes raw bytes of its own could make it fail.

@@ -1,268 +1,287 @@
 //! From a value to text, refusing what could not be read back.
 //!
-//! `serde_json` writes a float that is not finite as `null` and any depth. [`Checked`] stands before its serializer,
-//! looks at floats and depth, and notes the path only once something has failed.
+//! `serde_json` writes a float that is not finite as `null`, any depth, and keys in the order in which they come. Something
+//! that stands before its serializer could look at all that, but would be made once more for every type that is written,
+//! beside what `serde_json` makes of it; so this is one serializer for both forms, and the same code for both.
 
-mod compound;
+mod array;
+mod key;
+mod object;
 
-use std::cell::{Cell, RefCell};
+use std::fmt::{Display, Write as _};
 
-use serde::ser::{Error, Serialize, Serializer};
+use serde::ser::{Serialize, Serializer};
 
-use super::limits::MAX_DEPTH;
+use super::canonical;
+use super::fault::Fault;
+use super::limits::{Limits, MAX_DEPTH};
+use super::parse::{self, Duplicates};
 use crate::error::{JsonError, JsonReason};
-use crate::path::Segment;
-use compound::Compound;
+use array::Array;
+use object::{Field, Object};
+
+/// What keys and numbers look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Keys in the order of declaration, numbers as `serde_json` writes them.
+    Declared,
+    /// One form for each value.
+    Canonical,
+}
 
 /// Writes the text of a value.
-pub(super) fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonError> {
-    let mut out = Vec::with_capacity(128);
-    let notes = Notes::new();
-    value
-        .serialize(Checked::new(
-            &mut serde_json::Serializer::new(&mut out),
-            &notes,
-        ))
-        .map_err(|error| notes.into_error(&error))?;
-    Ok(out)
+pub(super) fn to_vec<T: Serialize + ?Sized>(value: &T, form: Form) -> Result<Vec<u8>, JsonError> {
+    let mut writer = Writer {
+        out: Vec::with_capacity(128),
+        form,
+        depth: 0,
+        fields: Vec::new(),
+        spare: Vec::new(),
+        shown: String::new(),
+    };
+    let written = value.serialize(&mut writer);
+    written.map_err(|fault| fault.into_error(""))?;
+    Ok(writer.out)
 }
 
-/// What is known of a failure beside its message.
-struct Notes {
-    reason: Cell<JsonReason>,
-    /// The steps to its place, from the inside out.
-    trail: RefCell<Vec<Segment>>,
-}
-
-impl Notes {
-    const fn new() -> Self {
-        Self {
-            reason: Cell::new(JsonReason::InvalidValue),
-            trail: RefCell::new(Vec::new()),
-        }
-    }
-
-    fn within(&self, segment: impl Into<Segment>) {
-        self.trail.borrow_mut().push(segment.into());
-    }
-
-    fn into_error(self, error: &serde_json::Error) -> JsonError {
-        let path = self.trail.into_inner().into_iter().rev().collect();
-        JsonError::new(self.reason.get(), path, error.to_string())
-    }
-}
-
-/// A serializer that checks what it hands on.
-struct Checked<'a, S> {
-    inner: S,
-    notes: &'a Notes,
+/// What is written, and how far it has come.
+struct Writer {
+    out: Vec<u8>,
+    form: Form,
+    /// How many arrays and objects are open.
     depth: usize,
+    /// In the canonical form: the fields of the objects that are open, those of the innermost last.
+    fields: Vec<Field>,
+    /// Room for fields that change places.
+    spare: Vec<u8>,
+    /// Room for what is written by way of `Display`.
+    shown: String,
 }
 
-/// A part of a value, to be written through [`Checked`] whichever serializer takes it.
-struct Part<'a, T: ?Sized> {
-    value: &'a T,
-    notes: &'a Notes,
-    depth: usize,
-}
-
-impl<T: Serialize + ?Sized> Serialize for Part<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.value.serialize(Checked {
-            inner: serializer,
-            notes: self.notes,
-            depth: self.depth,
-        })
-    }
-}
-
-impl<'a, S: Serializer> Checked<'a, S> {
-    const fn new(inner: S, notes: &'a Notes) -> Self {
-        Self {
-            inner,
-            notes,
-            depth: 0,
+impl Writer {
+    fn enter(&mut self) -> Result<(), Fault> {
+        if self.depth >= MAX_DEPTH {
+            let message = format!("more than {MAX_DEPTH} levels of nesting");
+            return Err(Fault::new(JsonReason::TooDeep, message));
         }
+        self.depth += 1;
+        Ok(())
     }
 
-    const fn part<'b, T: ?Sized>(&self, value: &'b T, depth: usize) -> Part<'b, T>
-    where
-        'a: 'b,
-    {
-        Part {
-            value,
-            notes: self.notes,
-            depth,
+    /// Opens the object around a variant.
+    fn open_variant(&mut self, variant: &'static str) -> Result<(), Fault> {
+        self.enter()?;
+        self.out.push(b'{');
+        canonical::put_string(&mut self.out, variant);
+        self.out.push(b':');
+        Ok(())
+    }
+
+    fn close_variant(&mut self) {
+        self.depth -= 1;
+        self.out.push(b'}');
+    }
+
+    /// Something that is JSON already.
+    fn raw(&mut self, text: &str) -> Result<(), Fault> {
+        match self.form {
+            Form::Declared => self.out.extend_from_slice(text.as_bytes()),
+            Form::Canonical => {
+                let limits = Limits {
+                    max_bytes: usize::MAX,
+                    max_depth: MAX_DEPTH.saturating_sub(self.depth),
+                };
+                let node = parse::tree(text, limits, Duplicates::Refuse)?;
+                canonical::put(&mut self.out, node);
+            }
         }
+        Ok(())
     }
 
-    /// Opens `levels` arrays or objects.
-    fn compound<C>(
-        self,
-        levels: usize,
-        variant: Option<&'static str>,
-        open: impl FnOnce(S) -> Result<C, S::Error>,
-    ) -> Result<Compound<'a, C>, S::Error> {
-        let depth = self.depth + levels;
-        if depth > MAX_DEPTH {
-            return Err(self.too_deep());
-        }
-        Ok(Compound::new(open(self.inner)?, self.notes, depth, variant))
-    }
-
-    fn too_deep(&self) -> S::Error {
-        self.notes.reason.set(JsonReason::TooDeep);
-        S::Error::custom(format_args!("more than {MAX_DEPTH} levels of nesting"))
+    fn word(&mut self, word: &str) {
+        self.out.extend_from_slice(word.as_bytes());
     }
 }
 
-/// Methods that are handed on as they are.
-macro_rules! hand_on {
+fn not_finite() -> Fault {
+    Fault::new(JsonReason::InvalidValue, "a number that is not finite")
+}
+
+/// What `serde_json` writes.
+fn foreign(value: &impl Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(serde::ser::Error::custom)
+}
+
+macro_rules! integers {
     ($($method:ident($type:ty)),+ $(,)?) => {
-        $(fn $method(self, value: $type) -> Result<S::Ok, S::Error> {
-            self.inner.$method(value)
+        $(fn $method(self, value: $type) -> Result<(), Fault> {
+            self.word(itoa::Buffer::new().format(value));
+            Ok(())
         })+
     };
 }
 
-const NOT_FINITE: &str = "a number that is not finite";
+impl<'a> Serializer for &'a mut Writer {
+    type Ok = ();
+    type Error = Fault;
+    type SerializeSeq = Array<'a>;
+    type SerializeTuple = Array<'a>;
+    type SerializeTupleStruct = Array<'a>;
+    type SerializeTupleVariant = Array<'a>;
+    type SerializeMap = Object<'a>;
+    type SerializeStruct = Object<'a>;
+    type SerializeStructVariant = Object<'a>;
 
-impl<'a, S: Serializer> Serializer for Checked<'a, S> {
-    type Ok = S::Ok;
-    type Error = S::Error;
-    type SerializeSeq = Compound<'a, S::SerializeSeq>;
-    type SerializeTuple = Compound<'a, S::SerializeTuple>;
-    type SerializeTupleStruct = Compound<'a, S::SerializeTupleStruct>;
-    type SerializeTupleVariant = Compound<'a, S::SerializeTupleVariant>;
-    type SerializeMap = Compound<'a, S::SerializeMap>;
-    type SerializeStruct = Compound<'a, S::SerializeStruct>;
-    type SerializeStructVariant = Compound<'a, S::SerializeStructVariant>;
-
-    hand_on! {
-        serialize_bool(bool), serialize_i8(i8), serialize_i16(i16), serialize_i32(i32), serialize_i64(i64),
-        serialize_i128(i128), serialize_u8(u8), serialize_u16(u16), serialize_u32(u32), serialize_u64(u64),
-        serialize_u128(u128), serialize_char(char), serialize_str(&str), serialize_bytes(&[u8]),
-        serialize_unit_struct(&'static str),
+    integers! {
+        serialize_i8(i8), serialize_i16(i16), serialize_i32(i32), serialize_i64(i64),
+        serialize_u8(u8), serialize_u16(u16), serialize_u32(u32), serialize_u64(u64),
     }
 
-    fn serialize_f32(self, value: f32) -> Result<S::Ok, S::Error> {
+    fn serialize_bool(self, value: bool) -> Result<(), Fault> {
+        self.word(if value { "true" } else { "false" });
+        Ok(())
+    }
+
+    /// The canonical form is that of the text, which no integer of 64 bits may hold.
+    fn serialize_i128(self, value: i128) -> Result<(), Fault> {
+        self.raw(itoa::Buffer::new().format(value))
+    }
+
+    fn serialize_u128(self, value: u128) -> Result<(), Fault> {
+        self.raw(itoa::Buffer::new().format(value))
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), Fault> {
         if !value.is_finite() {
-            return Err(S::Error::custom(NOT_FINITE));
+            return Err(not_finite());
         }
-        self.inner.serialize_f32(value)
+        self.raw(&foreign(&value)?)
     }
 
-    fn serialize_f64(self, value: f64) -> Result<S::Ok, S::Error> {
+    fn serialize_f64(self, value: f64) -> Result<(), Fault> {
         if !value.is_finite() {
-            return Err(S::Error::custom(NOT_FINITE));
+            return Err(not_finite());
         }
-        self.inner.serialize_f64(value)
+        match self.form {
+            Form::Declared => self.word(&foreign(&value)?),
+            Form::Canonical => canonical::put_float(&mut self.out, value),
+        }
+        Ok(())
     }
 
-    fn serialize_none(self) -> Result<S::Ok, S::Error> {
-        self.inner.serialize_none()
+    fn serialize_char(self, value: char) -> Result<(), Fault> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
-        let part = self.part(value, self.depth);
-        self.inner.serialize_some(&part)
+    fn serialize_str(self, value: &str) -> Result<(), Fault> {
+        canonical::put_string(&mut self.out, value);
+        Ok(())
     }
 
-    fn serialize_unit(self) -> Result<S::Ok, S::Error> {
-        self.inner.serialize_unit()
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Fault> {
+        self.collect_seq(value)
+    }
+
+    fn serialize_none(self) -> Result<(), Fault> {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Fault> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Fault> {
+        self.word("null");
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Fault> {
+        self.serialize_unit()
     }
 
     fn serialize_unit_variant(
         self,
-        name: &'static str,
-        index: u32,
+        _: &'static str,
+        _: u32,
         variant: &'static str,
-    ) -> Result<S::Ok, S::Error> {
-        self.inner.serialize_unit_variant(name, index, variant)
+    ) -> Result<(), Fault> {
+        self.serialize_str(variant)
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
-        name: &'static str,
+        _: &'static str,
         value: &T,
-    ) -> Result<S::Ok, S::Error> {
-        let part = self.part(value, self.depth);
-        self.inner.serialize_newtype_struct(name, &part)
+    ) -> Result<(), Fault> {
+        value.serialize(self)
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
-        name: &'static str,
-        index: u32,
+        _: &'static str,
+        _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<S::Ok, S::Error> {
-        if self.depth >= MAX_DEPTH {
-            return Err(self.too_deep());
-        }
-        let part = self.part(value, self.depth + 1);
-        self.inner
-            .serialize_newtype_variant(name, index, variant, &part)
-            .inspect_err(|_| self.notes.within(variant))
+    ) -> Result<(), Fault> {
+        self.open_variant(variant)?;
+        let written = value.serialize(&mut *self);
+        written.map_err(|fault| fault.within(variant))?;
+        self.close_variant();
+        Ok(())
     }
 
-    fn serialize_seq(self, len: Option<usize>) -> Result<Self::SerializeSeq, S::Error> {
-        self.compound(1, None, |inner| inner.serialize_seq(len))
+    fn serialize_seq(self, _: Option<usize>) -> Result<Array<'a>, Fault> {
+        Array::open(self, None)
     }
 
-    fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, S::Error> {
-        self.compound(1, None, |inner| inner.serialize_tuple(len))
+    fn serialize_tuple(self, _: usize) -> Result<Array<'a>, Fault> {
+        Array::open(self, None)
     }
 
-    fn serialize_tuple_struct(
-        self,
-        name: &'static str,
-        len: usize,
-    ) -> Result<Self::SerializeTupleStruct, S::Error> {
-        self.compound(1, None, |inner| inner.serialize_tuple_struct(name, len))
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Array<'a>, Fault> {
+        Array::open(self, None)
     }
 
     fn serialize_tuple_variant(
         self,
-        name: &'static str,
-        index: u32,
+        _: &'static str,
+        _: u32,
         variant: &'static str,
-        len: usize,
-    ) -> Result<Self::SerializeTupleVariant, S::Error> {
-        self.compound(2, Some(variant), |inner| {
-            inner.serialize_tuple_variant(name, index, variant, len)
-        })
+        _: usize,
+    ) -> Result<Array<'a>, Fault> {
+        self.open_variant(variant)?;
+        Array::open(self, Some(variant))
     }
 
-    fn serialize_map(self, len: Option<usize>) -> Result<Self::SerializeMap, S::Error> {
-        self.compound(1, None, |inner| inner.serialize_map(len))
+    fn serialize_map(self, _: Option<usize>) -> Result<Object<'a>, Fault> {
+        Object::open(self, None)
     }
 
-    fn serialize_struct(
-        self,
-        name: &'static str,
-        len: usize,
-    ) -> Result<Self::SerializeStruct, S::Error> {
-        self.compound(1, None, |inner| inner.serialize_struct(name, len))
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Object<'a>, Fault> {
+        // Numbers of any length, and text that is JSON already.
+        if name.starts_with("$serde_json::private::") {
+            return Ok(Object::raw(self));
+        }
+        Object::open(self, None)
     }
 
     fn serialize_struct_variant(
         self,
-        name: &'static str,
-        index: u32,
+        _: &'static str,
+        _: u32,
         variant: &'static str,
-        len: usize,
-    ) -> Result<Self::SerializeStructVariant, S::Error> {
-        self.compound(2, Some(variant), |inner| {
-            inner.serialize_struct_variant(name, index, variant, len)
-        })
+        _: usize,
+    ) -> Result<Object<'a>, Fault> {
+        self.open_variant(variant)?;
+        Object::open(self, Some(variant))
     }
 
-    fn collect_str<T: std::fmt::Display + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
-        self.inner.collect_str(value)
-    }
-
-    fn is_human_readable(&self) -> bool {
-        self.inner.is_human_readable()
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), Fault> {
+        self.shown.clear();
+        if write!(self.shown, "{value}").is_err() {
+            return Err(serde::ser::Error::custom("it cannot be shown as text"));
+        }
+        canonical::put_string(&mut self.out, &self.shown);
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::samples::{Part, Thread, thread};
@@ -55,6 +56,22 @@ fn reversed(value: &Value) -> String {
     }
 }
 
+/// A tree that writes its keys the other way round.
+struct Reversed<'a>(&'a Value);
+
+impl Serialize for Reversed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Array(entries) => serializer.collect_seq(entries.iter().map(Reversed)),
+            Value::Object(fields) => {
+                let fields = fields.iter().rev();
+                serializer.collect_map(fields.map(|(key, value)| (key, Reversed(value))))
+            }
+            scalar => scalar.serialize(serializer),
+        }
+    }
+}
+
 fn tree(bytes: &[u8]) -> Value {
     value_from_slice(bytes, Limits::default()).unwrap()
 }
@@ -78,6 +95,7 @@ proptest! {
         prop_assert_eq!(&canonical(&value).unwrap(), &once);
         prop_assert_eq!(&canonical_value(&tree(&once)), &once);
         prop_assert_eq!(&canonical_value(&tree(reversed(&value).as_bytes())), &once);
+        prop_assert_eq!(&canonical(&Reversed(&value)).unwrap(), &once);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::samples::{Thread, thread};
 use super::{at, place};
 use crate::error::JsonReason;
-use crate::json::{canonical, from_slice, to_vec, value_to_string, value_to_vec};
+use crate::json::{canonical, canonical_value, from_slice, to_vec, value_to_string, value_to_vec};
 
 #[derive(Serialize)]
 enum Sample {
@@ -81,6 +82,102 @@ fn the_writer_writes_what_serde_json_writes() {
         value_to_string(&other).unwrap(),
         serde_json::to_string(&other).unwrap()
     );
+}
+
+/// What has no place of its own in JSON, as `serde_json` writes it.
+#[test]
+fn the_writer_writes_odd_kinds_as_serde_json_does() {
+    #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    enum Name {
+        One,
+        Two,
+    }
+    #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    struct Wrapped(u8);
+    #[derive(Serialize)]
+    struct Empty;
+    #[derive(Serialize)]
+    struct Pair(u8, Option<Empty>);
+    #[derive(Serialize)]
+    enum Odd<'a> {
+        Unit,
+        Nothing {},
+        Bytes(&'a [u8]),
+        Raw(Box<RawValue>),
+    }
+    struct Bytes;
+    impl Serialize for Bytes {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_bytes(&[0, 255])
+        }
+    }
+    fn same(value: &impl Serialize) {
+        let written = serde_json::to_string(value).unwrap();
+        assert_eq!(value_to_string(value).unwrap(), written);
+        let tree: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(
+            canonical(value).unwrap(),
+            canonical_value(&tree),
+            "{written}"
+        );
+    }
+    same(&BTreeMap::from([(Name::Two, 1), (Name::One, 2)]));
+    same(&BTreeMap::from([(Wrapped(2), 1), (Wrapped(10), 2)]));
+    same(&BTreeMap::from([('"', 1), ('\n', 2), ('!', 3), ('\\', 4)]));
+    same(&BTreeMap::from([(-1_i8, 1), (1, 2)]));
+    same(&BTreeMap::from([(u128::MAX, 1)]));
+    same(&BTreeMap::from([(Some("a"), 1)]));
+    same(&(Empty, Pair(1, Some(Empty)), Bytes, 'é', u8::MAX, i64::MIN));
+    same(&[Odd::Unit, Odd::Nothing {}, Odd::Bytes(&[1, 2])]);
+    same(&[f32::MIN_POSITIVE, f32::MAX, 0.1, -0.0, 16_777_217.0]);
+    same(&[u128::from(u64::MAX), 1 << 70]);
+    same(&[i128::from(i64::MIN), -1 << 70]);
+    same(&format_args!("{:?}", "shown"));
+    let raw = |text: &str| Odd::Raw(RawValue::from_string(text.to_owned()).unwrap());
+    same(&[raw(r#"{"b":1.50,"a":[ ]}"#), raw("1e2"), raw("null")]);
+}
+
+#[test]
+fn a_key_that_is_no_text_is_refused_as_serde_json_does() {
+    fn refused<K: Serialize + Ord>(key: K) -> String {
+        let map = BTreeMap::from([("outer", BTreeMap::from([(key, 1)]))]);
+        let error = value_to_vec(&map).unwrap_err();
+        assert_eq!(
+            error.message,
+            serde_json::to_string(&map).unwrap_err().to_string()
+        );
+        assert_eq!(
+            place(canonical(&map)),
+            (error.reason, error.path.to_string())
+        );
+        error.to_string()
+    }
+    let expected = "invalid_value at outer: key must be a string";
+    assert_eq!(refused(()), expected);
+    assert_eq!(refused([1]), expected);
+    assert_eq!(refused((1, 2)), expected);
+    assert_eq!(refused(BTreeMap::from([(1, 2)])), expected);
+    assert_eq!(refused(None::<u8>), expected);
+}
+
+/// A key twice has no canonical form, wherever it stands.
+#[test]
+fn a_key_that_is_written_twice_is_told_with_its_path() {
+    struct Twice(&'static str);
+    impl Serialize for Twice {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map([(self.0, 1), ("z", 2), (self.0, 3)])
+        }
+    }
+    #[derive(Serialize)]
+    enum Around {
+        Newtype(Twice),
+    }
+    let value = BTreeMap::from([("list", [Around::Newtype(Twice("a\n"))])]);
+    let expected = at(JsonReason::Malformed, "list[0].Newtype[\"a\\n\"]");
+    assert_eq!(place(canonical(&value)), expected);
+    let text = value_to_string(&value).unwrap();
+    assert_eq!(text, r#"{"list":[{"Newtype":{"a\n":1,"z":2,"a\n":3}}]}"#);
 }
 
 fn nested(levels: usize) -> Value {
