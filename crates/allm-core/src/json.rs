@@ -53,5 +53,5 @@ pub use foreign::{ForeignFault, foreign_value};
 pub use limits::{Limits, MAX_DEPTH};
 pub use raw::RawJson;
 pub use sorted::{Keyed, Sorted, in_order, sorted, sorted_entries};
-pub(crate) use value::from_value;
+pub(crate) use value::{from_value, to_value};
 pub use value::{value_from_slice, value_to_string, value_to_vec};

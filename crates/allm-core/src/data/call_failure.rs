@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::reply::ReportedError;
 use crate::error::reason::reasons;
 use crate::error::{ToolError, ToolReason};
+use crate::json;
 
 /// How a call that was run, or refused for its arguments, failed. A report and a crash never blur.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,7 +141,7 @@ impl CallFailure {
     #[must_use]
     pub fn to_value(&self) -> Value {
         // A failure holds text and JSON values only, so writing it cannot fail.
-        serde_json::to_value(self).unwrap_or_default()
+        json::to_value(self).unwrap_or_default()
     }
 
     /// The stable JSON that the model sees: `{"error": {"reason", "message", …}}`.
@@ -151,6 +152,6 @@ impl CallFailure {
             error: &'a CallFailure,
         }
         // A failure holds text and JSON values only, so writing it cannot fail.
-        serde_json::to_string(&Stable { error: self }).unwrap_or_default()
+        json::value_to_string(&Stable { error: self }).unwrap_or_default()
     }
 }

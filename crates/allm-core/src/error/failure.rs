@@ -10,7 +10,7 @@ use super::{
     ValidationError, ValidationReason,
 };
 use crate::data::Map;
-use crate::json::from_value;
+use crate::json::{from_value, to_value};
 use crate::path::Path;
 
 /// An error as plain data: what events and results carry. Holds no cause.
@@ -62,7 +62,7 @@ impl From<Error> for Failure {
 
 /// The fields of an error other than reason, message and cause; its own metadata moves up.
 fn fields_of<E: Serialize>(error: &E) -> Map {
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(error) else {
+    let Ok(Value::Object(mut fields)) = to_value(error) else {
         return Map::new();
     };
     for own in ["reason", "message", "cause"] {

@@ -16,6 +16,14 @@ pub struct Limits {
     pub max_depth: usize,
 }
 
+impl Limits {
+    /// For text whose length others have limited, or that was just written here.
+    pub(super) const OWN: Self = Self {
+        max_bytes: usize::MAX,
+        max_depth: MAX_DEPTH,
+    };
+}
+
 impl Default for Limits {
     /// 64 MiB and [`MAX_DEPTH`] levels.
     fn default() -> Self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
-use super::limits::{Limits, MAX_DEPTH};
+use super::limits::Limits;
 use super::parse::{self, Duplicates};
 use super::sorted::Sorted;
 use super::tree;
@@ -31,10 +31,7 @@ use crate::error::JsonError;
 pub struct RawJson(Arc<str>);
 
 /// The text came through a transport with limits of its own.
-const LIMITS: Limits = Limits {
-    max_bytes: usize::MAX,
-    max_depth: MAX_DEPTH,
-};
+const LIMITS: Limits = Limits::OWN;
 
 impl RawJson {
     /// Keeps a text that is one JSON value. A key may stand twice in an object: what came is kept.

@@ -5,7 +5,7 @@ mod key;
 
 use std::borrow::Cow;
 
-use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::Value;
 
@@ -35,8 +35,31 @@ pub(super) fn variant<T: Tagged>(
 /// Strict where `serde_json` is not: a struct is an object and never an array.
 struct Tree<'a>(Node<'a>);
 
-impl Tree<'_> {
-    fn refuse<'de, V: Visitor<'de>>(&self, visitor: &V) -> Result<V::Value, Fault> {
+impl<'a> Tree<'a> {
+    /// The fields of a struct that has these.
+    #[inline(never)]
+    fn fields(self, names: &[&str], expected: &dyn Expected) -> Result<Fields<'a>, Fault> {
+        match self.0 {
+            Node::Object(fields) if names == [TAG] => Ok(Fields::tag_first(fields)),
+            Node::Object(fields) => Ok(Fields::new(fields)),
+            _ => Err(self.refused(expected)),
+        }
+    }
+
+    #[inline(never)]
+    fn variant(self, expected: &dyn Expected) -> Result<Variant<'a>, Fault> {
+        match self.0 {
+            Node::String(name) => Ok(Variant::new(name, None)),
+            Node::Object(mut fields) => match (fields.pop(), fields.len()) {
+                (Some((name, content)), 0) => Ok(Variant::new(name, Some(content))),
+                _ => Err(Fault::custom("expected an object with one key")),
+            },
+            _ => Err(self.refused(expected)),
+        }
+    }
+
+    #[inline(never)]
+    fn refused(&self, expected: &dyn Expected) -> Fault {
         let found = match &self.0 {
             Node::Null => Unexpected::Unit,
             Node::Bool(value) => Unexpected::Bool(*value),
@@ -47,7 +70,7 @@ impl Tree<'_> {
             Node::Array(_) => Unexpected::Seq,
             Node::Object(_) => Unexpected::Map,
         };
-        Err(Fault::invalid_type(found, visitor))
+        Fault::invalid_type(found, expected)
     }
 }
 
@@ -89,11 +112,7 @@ impl<'de> Deserializer<'de> for Tree<'de> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        match self.0 {
-            Node::Object(fields) if names == [TAG] => Fields::tag_first(fields).visit(visitor),
-            Node::Object(fields) => Fields::new(fields).visit(visitor),
-            _ => self.refuse(&visitor),
-        }
+        self.fields(names, &visitor)?.visit(visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -102,14 +121,8 @@ impl<'de> Deserializer<'de> for Tree<'de> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        match self.0 {
-            Node::String(name) => visitor.visit_enum(Variant::new(name, None)),
-            Node::Object(mut fields) => match (fields.pop(), fields.len()) {
-                (Some((name, content)), 0) => visitor.visit_enum(Variant::new(name, Some(content))),
-                _ => Err(Fault::custom("expected an object with one key")),
-            },
-            _ => self.refuse(&visitor),
-        }
+        let mut variant = self.variant(&visitor)?;
+        visitor.visit_enum(&mut variant)
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {

@@ -29,6 +29,15 @@ pub(crate) fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, JsonEr
     tree::read(Node::from(value)).map_err(|fault| fault.into_error(""))
 }
 
+/// The tree of a value. Not by `serde_json`, for the same reason.
+///
+/// # Errors
+///
+/// Those of [`value_to_vec`].
+pub(crate) fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, JsonError> {
+    value_from_slice(&value_to_vec(value)?, Limits::OWN)
+}
+
 /// Writes a value without an envelope: keys in the order of declaration, no spaces.
 ///
 /// # Errors

@@ -88,8 +88,8 @@ impl Writer {
             Form::Declared => self.out.extend_from_slice(text.as_bytes()),
             Form::Canonical => {
                 let limits = Limits {
-                    max_bytes: usize::MAX,
                     max_depth: MAX_DEPTH.saturating_sub(self.depth),
+                    ..Limits::OWN
                 };
                 let node = parse::tree(text, limits, Duplicates::Refuse)?;
                 canonical::put(&mut self.out, node);

@@ -8,6 +8,7 @@ use super::state::{Phase, Run};
 use super::turn::object;
 use crate::data::{HaltReason, Map, Message, Response};
 use crate::error::Failure;
+use crate::json::to_value;
 
 /// Which pass a run is in.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,5 +103,11 @@ impl Run {
 
 /// A response as JSON; a cost that is not a number is all that could be in the way, and is left out.
 fn value_of(response: &Response) -> Value {
-    serde_json::to_value(response).unwrap_or_default()
+    let without_cost = || {
+        let mut response = response.clone();
+        response.usage.cost = None;
+        to_value(&response)
+    };
+    let value = to_value(response).or_else(|_| without_cost());
+    value.unwrap_or_default()
 }

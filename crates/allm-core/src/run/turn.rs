@@ -18,6 +18,7 @@ use crate::data::{
 };
 use crate::encode;
 use crate::error::{Error, Failure};
+use crate::json::to_value;
 
 /// The key that marks a message which did not come to its end.
 pub(crate) const PARTIAL: &str = "partial";
@@ -417,7 +418,7 @@ pub(super) fn stop_failure(stop: Stop) -> Failure {
 
 pub(super) fn calls_value(calls: &[ToolCall]) -> Value {
     // Calls hold text and JSON values only, so writing them cannot fail.
-    serde_json::to_value(calls).unwrap_or_default()
+    to_value(calls).unwrap_or_default()
 }
 
 pub(super) fn object(value: Value) -> Map {

@@ -12,7 +12,7 @@ use super::run_state::RunClock;
 use super::state::{Session, SessionFailure, SessionUsage};
 use super::turn::TurnCall;
 use crate::data::{
-    Answer, ApprovalId, HaltReason, Hash, InputId, Map, ModelRef, Response, RunId, SessionId,
+    Answer, ApprovalId, Cost, HaltReason, Hash, InputId, Map, ModelRef, Response, RunId, SessionId,
     SessionStatus, SessionUid, Thread, Timestamp, Usage, Version, is_false,
 };
 use crate::json::{self, Document};
@@ -241,13 +241,42 @@ pub(super) struct RunStateForm<'a> {
 impl Serialize for SessionUsage {
     /// In alphabetical order, whatever order a build gives to JSON objects.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fields = serde_json::to_value(&self.models).map_err(ser::Error::custom)?;
-        let Value::Object(mut fields) = fields else {
-            return Err(ser::Error::custom("usage is an object"));
+        let models = &self.models;
+        let form = UsageForm {
+            cache_write_input_tokens: models.cache_write_input_tokens,
+            cached_input_tokens: models.cached_input_tokens,
+            cost: models.cost,
+            extra: &models.extra,
+            input_tokens: models.input_tokens,
+            lost_calls: self.lost_calls,
+            output_tokens: models.output_tokens,
+            reasoning_tokens: models.reasoning_tokens,
+            total_tokens: models.total_tokens,
         };
-        fields.insert("lost_calls".to_owned(), self.lost_calls.into());
-        json::sorted(&fields, serializer)
+        form.serialize(serializer)
     }
+}
+
+#[derive(Serialize)]
+struct UsageForm<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_write_input_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cached_input_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Cost>,
+    #[serde(skip_serializing_if = "JsonMap::is_empty")]
+    #[serde(serialize_with = "json::sorted")]
+    extra: &'a Map,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_tokens: Option<u64>,
+    lost_calls: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_tokens: Option<u64>,
 }
 
 impl<'de> Deserialize<'de> for SessionUsage {

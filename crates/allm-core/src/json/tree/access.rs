@@ -31,13 +31,32 @@ impl<'a> Entries<'a> {
     /// Hands all entries to the visitor, who may not leave any.
     pub(super) fn visit<V: Visitor<'a>>(mut self, visitor: V) -> Result<V::Value, Fault> {
         let value = visitor.visit_seq(&mut self)?;
+        self.all_taken()?;
+        Ok(value)
+    }
+
+    #[inline(never)]
+    fn all_taken(&self) -> Result<(), Fault> {
         match self.entries.len() {
-            0 => Ok(value),
+            0 => Ok(()),
             left => Err(Fault::invalid_length(
                 self.next + left,
                 &format!("{} entries", self.next).as_str(),
             )),
         }
+    }
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<Tree<'a>> {
+        let entry = self.entries.next()?;
+        self.next += 1;
+        Some(Tree(entry))
+    }
+
+    /// A fault in the entry that was taken last.
+    #[inline(never)]
+    fn within(&self, fault: Fault) -> Fault {
+        fault.within(self.next.saturating_sub(1))
     }
 }
 
@@ -48,14 +67,13 @@ impl<'de> SeqAccess<'de> for Entries<'de> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, Fault> {
-        let Some(entry) = self.entries.next() else {
-            return Ok(None);
-        };
-        let index = self.next;
-        self.next += 1;
-        seed.deserialize(Tree(entry))
-            .map(Some)
-            .map_err(|fault| fault.within(index))
+        match self.next() {
+            None => Ok(None),
+            Some(entry) => match seed.deserialize(entry) {
+                Ok(value) => Ok(Some(value)),
+                Err(fault) => Err(self.within(fault)),
+            },
+        }
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -64,11 +82,15 @@ impl<'de> SeqAccess<'de> for Entries<'de> {
 }
 
 /// The fields of an object.
+///
+/// What does not depend on the type of a value is not built for each of them: here, and in arrays and variants.
 pub(super) struct Fields<'a> {
     first: Option<Field<'a>>,
     fields: vec::IntoIter<Field<'a>>,
-    /// The field whose key was handed out. The key stays here for the path of a fault.
-    open: Option<Field<'a>>,
+    /// The key that was handed out last. It stays here for the path of a fault.
+    key: Cow<'a, str>,
+    /// The value of that key, until it is asked for.
+    value: Option<Node<'a>>,
 }
 
 impl<'a> Fields<'a> {
@@ -76,7 +98,8 @@ impl<'a> Fields<'a> {
         Self {
             first: None,
             fields: fields.into_iter(),
-            open: None,
+            key: Cow::Borrowed(""),
+            value: None,
         }
     }
 
@@ -92,10 +115,41 @@ impl<'a> Fields<'a> {
     /// Hands all fields to the visitor, who may not leave any.
     pub(super) fn visit<V: Visitor<'a>>(mut self, visitor: V) -> Result<V::Value, Fault> {
         let value = visitor.visit_map(&mut self)?;
-        match self.first.or(self.open).or_else(|| self.fields.next()) {
-            None => Ok(value),
-            Some((key, _)) => Err(Fault::unknown_field(&key, &[]).within(key.into_owned())),
+        self.all_taken()?;
+        Ok(value)
+    }
+
+    #[inline(never)]
+    fn all_taken(&mut self) -> Result<(), Fault> {
+        if self.value.is_none() && self.next().is_none() {
+            return Ok(());
         }
+        let fault = Fault::unknown_field(&self.key, &[]);
+        Err(self.within(fault))
+    }
+
+    /// The next key.
+    #[inline(never)]
+    fn next(&mut self) -> Option<Key<'_>> {
+        let next = self.first.take();
+        let (key, value) = next.or_else(|| self.fields.next())?;
+        self.key = key;
+        self.value = Some(value);
+        Some(Key(&self.key))
+    }
+
+    /// Its value.
+    #[inline(never)]
+    fn value(&mut self) -> Result<Tree<'a>, Fault> {
+        let value = self.value.take();
+        let missing = || Fault::custom("a value was asked for before its key");
+        value.map(Tree).ok_or_else(missing)
+    }
+
+    /// A fault under that key.
+    #[inline(never)]
+    fn within(&self, fault: Fault) -> Fault {
+        fault.within(self.key.to_string())
     }
 }
 
@@ -106,21 +160,21 @@ impl<'de> MapAccess<'de> for Fields<'de> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, Fault> {
-        let Some((key, value)) = self.first.take().or_else(|| self.fields.next()) else {
-            return Ok(None);
-        };
-        let (key, _) = self.open.insert((key, value));
-        seed.deserialize(Key(key))
-            .map(Some)
-            .map_err(|fault| fault.within(key.to_string()))
+        match self.next() {
+            None => Ok(None),
+            Some(key) => match seed.deserialize(key) {
+                Ok(key) => Ok(Some(key)),
+                Err(fault) => Err(self.within(fault)),
+            },
+        }
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
-        let Some((key, value)) = self.open.take() else {
-            return Err(Fault::custom("a value was asked for before its key"));
-        };
-        seed.deserialize(Tree(value))
-            .map_err(|fault| fault.within(key.into_owned()))
+        let value = self.value()?;
+        match seed.deserialize(value) {
+            Ok(value) => Ok(value),
+            Err(fault) => Err(self.within(fault)),
+        }
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -138,60 +192,65 @@ impl<'a> Variant<'a> {
     pub(super) const fn new(name: Cow<'a, str>, content: Option<Node<'a>>) -> Self {
         Self { name, content }
     }
-}
 
-impl<'de> EnumAccess<'de> for Variant<'de> {
-    type Error = Fault;
-    type Variant = Content<'de>;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(
-        self,
-        seed: V,
-    ) -> Result<(V::Value, Content<'de>), Fault> {
-        match seed.deserialize(Key(&self.name)) {
-            Ok(variant) => Ok((variant, Content(self))),
-            // A bare name is a value; before content it is a key.
-            Err(fault) if self.content.is_some() => Err(fault.within(self.name.into_owned())),
-            Err(fault) => Err(fault),
-        }
-    }
-}
-
-/// What stands under the name of a variant.
-pub(super) struct Content<'a>(Variant<'a>);
-
-impl<'a> Content<'a> {
-    fn read<T>(self, read: impl FnOnce(Tree<'a>) -> Result<T, Fault>) -> Result<T, Fault> {
-        let Variant { name, content } = self.0;
-        match content {
-            Some(content) => read(Tree(content)).map_err(|fault| fault.within(name.into_owned())),
+    /// What stands under the name.
+    #[inline(never)]
+    fn content(&mut self) -> Result<Tree<'a>, Fault> {
+        match self.content.take() {
+            Some(content) => Ok(Tree(content)),
             None => Err(Fault::invalid_type(
-                Unexpected::Str(&name),
+                Unexpected::Str(&self.name),
                 &"an object with one key",
             )),
         }
     }
+
+    /// A fault under the name.
+    #[inline(never)]
+    fn within(&self, fault: Fault) -> Fault {
+        fault.within(self.name.to_string())
+    }
+
+    /// A fault of the name itself. Alone it is a value; before content it is a key.
+    #[inline(never)]
+    fn misnamed(&self, fault: Fault) -> Fault {
+        match self.content {
+            Some(_) => self.within(fault),
+            None => fault,
+        }
+    }
 }
 
-impl<'de> VariantAccess<'de> for Content<'de> {
+impl<'de> EnumAccess<'de> for &mut Variant<'de> {
+    type Error = Fault;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Fault> {
+        match seed.deserialize(Key(&self.name)) {
+            Ok(variant) => Ok((variant, self)),
+            Err(fault) => Err(self.misnamed(fault)),
+        }
+    }
+}
+
+impl<'de> VariantAccess<'de> for &mut Variant<'de> {
     type Error = Fault;
 
     fn unit_variant(self) -> Result<(), Fault> {
-        match self.0.content {
+        match self.content {
             None | Some(Node::Null) => Ok(()),
-            Some(_) => {
-                Err(Fault::custom("expected a name without content")
-                    .within(self.0.name.into_owned()))
-            }
+            Some(_) => Err(self.within(Fault::custom("expected a name without content"))),
         }
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
-        self.read(|tree| seed.deserialize(tree))
+        let read = seed.deserialize(self.content()?);
+        read.map_err(|fault| self.within(fault))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Fault> {
-        self.read(|tree| tree.deserialize_tuple(len, visitor))
+        let read = self.content()?.deserialize_tuple(len, visitor);
+        read.map_err(|fault| self.within(fault))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -199,6 +258,7 @@ impl<'de> VariantAccess<'de> for Content<'de> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        self.read(|tree| tree.deserialize_struct("", names, visitor))
+        let read = self.content()?.deserialize_struct("", names, visitor);
+        read.map_err(|fault| self.within(fault))
     }
 }

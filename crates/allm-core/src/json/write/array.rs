@@ -29,23 +29,27 @@ impl<'a> Array<'a> {
         })
     }
 
-    fn entry<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+    /// The writer, for the next entry. What does not depend on the type of a value is not built for each of them.
+    #[inline(never)]
+    fn begin(&mut self) -> &mut Writer {
         if self.next > 0 {
             self.writer.out.push(b',');
         }
-        let written = value.serialize(&mut *self.writer);
-        written.map_err(|fault| self.placed(fault))?;
-        self.next += 1;
-        Ok(())
+        self.writer
     }
 
-    #[cold]
-    fn placed(&self, fault: Fault) -> Fault {
-        let fault = fault.within(self.next);
-        match self.variant {
-            Some(variant) => fault.within(variant),
-            None => fault,
+    /// The entry was written, or was not.
+    #[inline(never)]
+    fn ended(&mut self, written: Result<(), Fault>) -> Result<(), Fault> {
+        if let Err(fault) = written {
+            let fault = fault.within(self.next);
+            return Err(match self.variant {
+                Some(variant) => fault.within(variant),
+                None => fault,
+            });
         }
+        self.next += 1;
+        Ok(())
     }
 
     fn close(self) {
@@ -64,7 +68,8 @@ macro_rules! entries {
             type Error = Fault;
 
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-                self.entry(value)
+                let written = value.serialize(self.begin());
+                self.ended(written)
             }
 
             fn end(self) -> Result<(), Fault> {

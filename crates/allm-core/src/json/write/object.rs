@@ -56,7 +56,7 @@ impl Field {
 
     fn key(self, out: &[u8]) -> Cow<'_, str> {
         let text = str::from_utf8(self.quoted(out)).unwrap_or_default();
-        match parse::tree(text, Limits::default(), Duplicates::Keep) {
+        match parse::tree(text, Limits::OWN, Duplicates::Keep) {
             Ok(Node::String(key)) => key,
             // A key is a string.
             _ => Cow::default(),
@@ -108,7 +108,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// A key comes next.
+    /// A key comes next. What does not depend on the type of a value is not built for each of them.
     fn begin(&mut self) {
         let out = &mut self.writer.out;
         if out.len() > self.start {
@@ -123,34 +123,41 @@ impl<'a> Object<'a> {
         self.writer.out.push(b':');
     }
 
-    fn named_field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), Fault> {
-        if self.kind == Kind::Raw {
-            // It comes as a string.
-            let text = serde_json::to_value(value).map_err(serde::ser::Error::custom)?;
-            return self.writer.raw(text.as_str().unwrap_or_default());
+    /// The writer, for the value of this key.
+    #[inline(never)]
+    fn named_field(&mut self, key: &str) -> &mut Writer {
+        if self.kind != Kind::Raw {
+            self.begin();
+            canonical::put_string(&mut self.writer.out, key);
+            self.named();
         }
-        self.begin();
-        canonical::put_string(&mut self.writer.out, key);
-        self.named();
-        self.value(value)
-    }
-
-    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        let written = value.serialize(&mut *self.writer);
-        self.ended(written)
+        self.writer
     }
 
     /// The value was written, or was not.
+    #[inline(never)]
     fn ended(&mut self, written: Result<(), Fault>) -> Result<(), Fault> {
         if let Err(fault) = written {
             let key = self.field.key(&self.writer.out).into_owned();
             return Err(self.outside(fault.within(key)));
+        }
+        if self.kind == Kind::Raw {
+            return self.unwrap();
         }
         if self.writer.form == Form::Canonical {
             self.field.end = self.writer.out.len();
             self.writer.fields.push(self.field);
         }
         Ok(())
+    }
+
+    /// Text that is JSON already came as a string.
+    fn unwrap(&mut self) -> Result<(), Fault> {
+        self.field.start = self.start;
+        self.field.key_end = self.writer.out.len();
+        let text = self.field.key(&self.writer.out).into_owned();
+        self.writer.out.truncate(self.start);
+        self.writer.raw(&text)
     }
 
     /// A fault in this object, seen from outside.
@@ -218,7 +225,8 @@ macro_rules! fields {
                 key: &'static str,
                 value: &T,
             ) -> Result<(), Fault> {
-                self.named_field(key, value)
+                let written = value.serialize(self.named_field(key));
+                self.ended(written)
             }
 
             fn end(self) -> Result<(), Fault> {
@@ -243,7 +251,8 @@ impl SerializeMap for Object<'_> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        self.value(value)
+        let written = value.serialize(&mut *self.writer);
+        self.ended(written)
     }
 
     fn end(self) -> Result<(), Fault> {
