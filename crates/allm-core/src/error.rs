@@ -12,6 +12,7 @@ mod key;
 mod media;
 mod partial;
 pub(crate) mod reason;
+#[cfg(feature = "sessions")]
 mod session;
 mod store;
 mod stream;
@@ -35,6 +36,7 @@ pub use json::{JsonError, JsonReason};
 pub use key::KeyError;
 pub use media::{DataUriError, SourceError};
 pub use partial::{Interrupted, Unfinished};
+#[cfg(feature = "sessions")]
 pub use session::{SessionError, SessionReason};
 pub use store::{StoreError, StoreReason};
 pub use stream::{StreamError, StreamReason};
@@ -94,6 +96,7 @@ pub enum Error {
     /// A tool.
     Tool(Box<ToolError>),
     /// A session.
+    #[cfg(feature = "sessions")]
     Session(Box<SessionError>),
     /// An answer that failed after it had begun.
     Interrupted(Box<Interrupted>),
@@ -108,6 +111,7 @@ tagged!(Error {
     "stream" => Stream(Box<StreamError>),
     "json" => Json(Box<JsonError>),
     "tool" => Tool(Box<ToolError>),
+    #[cfg(feature = "sessions")]
     "session" => Session(Box<SessionError>),
     "interrupted" => Interrupted(Box<Interrupted>),
     "unfinished" => Unfinished(Box<Unfinished>),
@@ -124,6 +128,7 @@ impl Error {
             Self::Stream(_) => ErrorKind::Stream,
             Self::Json(_) => ErrorKind::Json,
             Self::Tool(_) => ErrorKind::Tool,
+            #[cfg(feature = "sessions")]
             Self::Session(_) => ErrorKind::Session,
             Self::Interrupted(interrupted) => interrupted.source.kind(),
             Self::Unfinished(_) => ErrorKind::Unfinished,
@@ -140,6 +145,7 @@ impl Error {
             Self::Stream(error) => error.reason.as_str(),
             Self::Json(error) => error.reason.as_str(),
             Self::Tool(error) => error.reason.as_str(),
+            #[cfg(feature = "sessions")]
             Self::Session(error) => error.reason.as_str(),
             Self::Interrupted(interrupted) => interrupted.source.reason(),
             Self::Unfinished(unfinished) => unfinished.reason(),
@@ -152,6 +158,7 @@ impl Error {
         match self {
             Self::Adapter(error) => error.reason.is_retryable(),
             Self::Stream(error) => error.reason.is_retryable(),
+            #[cfg(feature = "sessions")]
             Self::Session(error) => error.reason.is_retryable(),
             Self::Interrupted(interrupted) => interrupted.source.is_retryable(),
             Self::Engine(_)
@@ -182,6 +189,7 @@ impl fmt::Display for Error {
             Self::Stream(error) => error.fmt(f),
             Self::Json(error) => error.fmt(f),
             Self::Tool(error) => error.fmt(f),
+            #[cfg(feature = "sessions")]
             Self::Session(error) => error.fmt(f),
             Self::Interrupted(error) => error.fmt(f),
             Self::Unfinished(error) => error.fmt(f),
@@ -196,6 +204,7 @@ impl StdError for Error {
             Self::Adapter(error) => error.source(),
             Self::Stream(error) => error.source(),
             Self::Tool(error) => error.source(),
+            #[cfg(feature = "sessions")]
             Self::Session(error) => error.source(),
             Self::Interrupted(error) => Some(&error.source),
             Self::Validation(_) | Self::Json(_) | Self::Unfinished(_) => None,
@@ -204,7 +213,8 @@ impl StdError for Error {
 }
 
 macro_rules! boxed {
-    ($($variant:ident($error:ty)),+ $(,)?) => {$(
+    ($($(#[$when:meta])* $variant:ident($error:ty)),+ $(,)?) => {$(
+        $(#[$when])*
         impl From<$error> for Error {
             fn from(error: $error) -> Self {
                 Self::$variant(Box::new(error))
@@ -219,6 +229,7 @@ boxed!(
     Stream(StreamError),
     Json(JsonError),
     Tool(ToolError),
+    #[cfg(feature = "sessions")]
     Session(SessionError),
     Interrupted(Interrupted),
     Unfinished(Unfinished),

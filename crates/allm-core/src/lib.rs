@@ -16,6 +16,11 @@
 //! | secrets out of what others wrote | [`Redactor`] |
 //! | what others implement | [`Adapter`], [`ToolHandler`], [`ToolExecutor`], [`ToolResultEncoder`], [`KeySource`], [`SessionStore`] |
 
+#![cfg_attr(
+    not(feature = "sessions"),
+    allow(dead_code, unused_imports, reason = "sessions use it")
+)]
+
 pub mod adapter;
 pub mod cancel;
 pub mod capability;
@@ -34,6 +39,7 @@ pub mod limits;
 mod path;
 pub mod redact;
 pub mod run;
+#[cfg(feature = "sessions")]
 pub mod session;
 pub mod store;
 pub mod timeouts;
@@ -60,6 +66,7 @@ pub use limits::AWAITING_USER;
 pub use path::{InvalidPath, Path, Segment};
 pub use redact::Redactor;
 pub use run::Run;
+#[cfg(feature = "sessions")]
 pub use session::Session;
 pub use store::SessionStore;
 pub use timeouts::Timeouts;

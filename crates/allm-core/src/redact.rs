@@ -214,6 +214,7 @@ impl Redactor {
                     .for_each(|cause| self.clean_cause(cause));
             }
             Error::Interrupted(interrupted) => self.clean_error(&mut interrupted.source),
+            #[cfg(feature = "sessions")]
             Error::Session(error) => {
                 if let Some(cause) = &mut error.cause {
                     self.clean(&mut error.message);

@@ -82,13 +82,18 @@
 
 // What providers share is not used by each of them.
 #![cfg_attr(
-    not(all(feature = "anthropic", feature = "gemini", feature = "openai")),
+    not(all(
+        feature = "anthropic",
+        feature = "gemini",
+        feature = "openai",
+        feature = "sessions"
+    )),
     allow(
         dead_code,
         unreachable_pub,
         unused_imports,
         unused_macros,
-        reason = "a build with some of the providers"
+        reason = "a build with some of the features"
     )
 )]
 
@@ -108,6 +113,7 @@ mod random;
 #[cfg(feature = "http")]
 mod record;
 mod response_format;
+#[cfg(feature = "sessions")]
 mod sessions;
 pub mod telemetry;
 mod tools;
@@ -146,6 +152,7 @@ pub use providers::openai::{Api, OpenAi};
 #[cfg(feature = "http")]
 pub use record::{CassetteError, CassetteReason, Chunking, Pace, Recorder, Replay};
 pub use response_format::response_format;
+#[cfg(feature = "sessions")]
 pub use sessions::{
     ApprovalSecret, Beginning, DurableSession, LiveEvent, Recovery, RetentionPolicy, Session,
     SessionCall, SessionEvents, SessionStream, Sessions, SessionsOptions, SubmittedResult, Told,

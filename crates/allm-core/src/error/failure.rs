@@ -6,9 +6,11 @@ use serde_json::{Map as JsonMap, Value};
 
 use super::{
     AdapterError, AdapterReason, EngineError, EngineReason, Error, ErrorKind, JsonError,
-    JsonReason, SessionError, SessionReason, StreamError, StreamReason, ToolError, ToolReason,
-    ValidationError, ValidationReason,
+    JsonReason, StreamError, StreamReason, ToolError, ToolReason, ValidationError,
+    ValidationReason,
 };
+#[cfg(feature = "sessions")]
+use super::{SessionError, SessionReason};
 use crate::data::Map;
 use crate::json::{from_value, to_value};
 use crate::path::Path;
@@ -40,6 +42,7 @@ impl From<&Error> for Failure {
             Error::Json(error) => (error.message.clone(), fields_of(error)),
             Error::Tool(error) => (error.message.clone(), fields_of(error)),
             // What could not be stored is for the caller, not for events.
+            #[cfg(feature = "sessions")]
             Error::Session(error) => (error.message.clone(), Map::new()),
             Error::Validation(error) => (error.to_string(), fields_of(error)),
             Error::Interrupted(interrupted) => return Self::from(&interrupted.source),
@@ -123,12 +126,14 @@ impl From<Failure> for Error {
                         .unwrap_or_default(),
                 ))
             }
+            #[cfg(feature = "sessions")]
             ErrorKind::Session => {
                 let reason = SessionReason::from_code(&failure.reason);
                 let reason = reason.unwrap_or(SessionReason::InvalidState);
                 Self::from(SessionError::new(reason, failure.message))
             }
-            ErrorKind::Adapter | ErrorKind::Unfinished => Self::from(failure.typed(
+            // A session's, too, where there are none.
+            _ => Self::from(failure.typed(
                 &Form::only(ADAPTER_FIELDS),
                 AdapterReason::from_code,
                 |reason, message| {

@@ -23,17 +23,17 @@ pub(crate) const TAG: &str = "type";
 /// tagged!(Event { "text_delta" => TextDelta(TextDelta), "done" => Done });
 /// ```
 macro_rules! tagged {
-    ($name:ident { $($tag:literal => $variant:ident $(($payload:ty))?),+ $(,)? }) => {
+    ($name:ident { $($(#[$when:meta])* $tag:literal => $variant:ident $(($payload:ty))?),+ $(,)? }) => {
         impl $crate::json::tagged::Tagged for $name {
             const NAME: &'static str = stringify!($name);
-            const TAGS: &'static [&'static str] = &[$($tag),+];
+            const TAGS: &'static [&'static str] = &[$($(#[$when])* $tag),+];
 
             fn read<'de, A: ::serde::de::MapAccess<'de>>(
                 tag: &'static str,
                 fields: A,
             ) -> ::std::result::Result<Self, A::Error> {
                 match tag {
-                    $($tag => $crate::json::tagged::tagged!(@variant fields, $variant $(, $payload)?),)+
+                    $($(#[$when])* $tag => $crate::json::tagged::tagged!(@variant fields, $variant $(, $payload)?),)+
                     other => Err(::serde::de::Error::unknown_variant(other, <Self as $crate::json::tagged::Tagged>::TAGS)),
                 }
             }
