@@ -78,6 +78,8 @@
 //! | `anthropic` | yes | `Anthropic`: the Messages API |
 //! | `gemini` | yes | `Gemini`: Google's models, over the Gemini API or Vertex AI |
 //! | `http2` | yes | HTTP/2 with the servers that offer it: many calls at once over one connection. Without it HTTP/1.1 alone |
+//! | `sessions` | yes | conversations that are kept: `Session`, `Sessions`, `DurableSession` |
+//! | `record` | yes | real traffic as files, for tests: `Recorder`, `Replay` |
 //! | `process` | yes | tools that are child processes: `ProcessTool`, `ProcessExecutor`; on Unix |
 
 // What providers share is not used by each of them.
@@ -86,6 +88,7 @@
         feature = "anthropic",
         feature = "gemini",
         feature = "openai",
+        feature = "record",
         feature = "sessions"
     )),
     allow(
@@ -110,7 +113,7 @@ mod into_tool;
 mod panics;
 mod providers;
 mod random;
-#[cfg(feature = "http")]
+#[cfg(feature = "record")]
 mod record;
 mod response_format;
 #[cfg(feature = "sessions")]
@@ -149,7 +152,7 @@ pub use providers::gemini::{Gemini, SchemaMode};
 pub use providers::openai::azure::Azure;
 #[cfg(feature = "openai")]
 pub use providers::openai::{Api, OpenAi};
-#[cfg(feature = "http")]
+#[cfg(feature = "record")]
 pub use record::{CassetteError, CassetteReason, Chunking, Pace, Recorder, Replay};
 pub use response_format::response_format;
 #[cfg(feature = "sessions")]

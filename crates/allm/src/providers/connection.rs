@@ -19,6 +19,7 @@ use http_body_util::Full;
 
 use super::translate::media::MAX_IMAGE_BYTES;
 use super::translate::written::Body;
+#[cfg(feature = "record")]
 use crate::record::{Recorder, Replay};
 use crate::wire::answer::{About, Answer};
 use crate::wire::client::{Clients, HttpClient, Security};
@@ -68,8 +69,10 @@ pub(crate) struct Connection {
 pub(crate) enum Carrier {
     Network,
     /// The network, while somebody writes it down.
+    #[cfg(feature = "record")]
     Recorded(Recorder),
     /// A recording in the place of the network.
+    #[cfg(feature = "record")]
     Replayed(Replay),
 }
 
@@ -112,8 +115,9 @@ impl Connection {
     /// Whether calls need a key, where a server would want it as said. A recording wants none.
     pub(crate) fn key_use(&self, of_the_server: KeyUse) -> KeyUse {
         match self.carrier {
+            #[cfg(feature = "record")]
             Carrier::Replayed(_) => KeyUse::Never,
-            Carrier::Network | Carrier::Recorded(_) => of_the_server,
+            _ => of_the_server,
         }
     }
 
@@ -136,6 +140,7 @@ impl Connection {
             self.header(name, "x")?;
         }
         match &self.carrier {
+            #[cfg(feature = "record")]
             Carrier::Recorded(recorder) if !recorder.has_name() => {
                 Err(self.bad("the recorder's cassette has no name; say one with `name`"))
             }
@@ -220,6 +225,7 @@ impl Connection {
     }
 
     fn client(&self, call: &ModelCall) -> Result<HttpClient, EngineError> {
+        #[cfg(feature = "record")]
         if let Carrier::Replayed(replay) = &self.carrier {
             return Ok(replay.client(&self.name));
         }
@@ -236,8 +242,9 @@ impl Connection {
             )
             })?;
         Ok(match &self.carrier {
+            #[cfg(feature = "record")]
             Carrier::Recorded(recorder) => recorder.listen(client, call.key.as_ref()),
-            Carrier::Network | Carrier::Replayed(_) => client,
+            _ => client,
         })
     }
 

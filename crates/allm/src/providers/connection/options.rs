@@ -97,6 +97,7 @@ macro_rules! connection_options {
 
         /// Writes down all that goes over the network, for tests to come. See [`Recorder`](crate::Recorder).
         #[must_use]
+        #[cfg(feature = "record")]
         pub fn record(mut self, recorder: &crate::Recorder) -> Self {
             self.connection.carrier =
                 crate::providers::connection::Carrier::Recorded(recorder.clone());
@@ -105,6 +106,7 @@ macro_rules! connection_options {
 
         /// Answers from a recording: no network is touched and no key is asked for. See [`Replay`](crate::Replay).
         #[must_use]
+        #[cfg(feature = "record")]
         pub fn replay(mut self, replay: &crate::Replay) -> Self {
             self.connection.carrier =
                 crate::providers::connection::Carrier::Replayed(replay.clone());
