@@ -20,8 +20,12 @@ struct Kept {
     engine: Engine,
     bare: Option<Bare>,
     turns: Vec<Duration>,
-    inserts: Vec<Duration>,
-    transactions: usize,
+    /// One transaction for each entry.
+    singly: Vec<Duration>,
+    /// One transaction for each append.
+    together: Vec<Duration>,
+    entries: usize,
+    appends: usize,
 }
 
 pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said> {
@@ -40,8 +44,10 @@ pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said>
             engine: engine(count)?,
             bare,
             turns: Vec::new(),
-            inserts: Vec::new(),
-            transactions: 0,
+            singly: Vec::new(),
+            together: Vec::new(),
+            entries: 0,
+            appends: 0,
         });
     }
     let (chatting, valued) = (engine(count)?, engine(count)?);
@@ -65,10 +71,16 @@ pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said>
         let name = kept.name;
         said.insert(format!("D1 {name}, a tool turn, µs"), median(kept.turns));
         if kept.bare.is_some() {
-            said.insert(format!("D1 {name}, bare inserts, µs"), median(kept.inserts));
+            let (entries, appends) = (kept.entries, kept.appends);
+            said.insert(format!("D1 {name}, entries of a tool turn"), json!(entries));
+            said.insert(format!("D1 {name}, appends of a tool turn"), json!(appends));
             said.insert(
-                format!("D1 {name}, appends of a tool turn"),
-                json!(kept.transactions),
+                format!("D1 {name}, bare inserts, one transaction an entry, µs"),
+                median(kept.singly),
+            );
+            said.insert(
+                format!("D1 {name}, bare inserts, one transaction an append, µs"),
+                median(kept.together),
             );
         }
     }
@@ -83,10 +95,13 @@ impl Kept {
         let _ = session.reply(&self.engine, "Go").await?;
         self.turns.push(begun.elapsed());
         let appends = self.listener.take();
-        self.transactions = appends.len();
+        let entries: Vec<Vec<usize>> = appends.iter().flatten().map(|one| vec![*one]).collect();
+        (self.entries, self.appends) = (entries.len(), appends.len());
         if let Some(bare) = &mut self.bare {
-            let session = i64::try_from(round)?;
-            self.inserts.push(bare.insert(session, &appends).await?);
+            let session = 2 * i64::try_from(round)?;
+            self.singly.push(bare.insert(session, &entries).await?);
+            self.together
+                .push(bare.insert(session + 1, &appends).await?);
         }
         Ok(())
     }
