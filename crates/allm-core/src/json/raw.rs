@@ -38,7 +38,7 @@ impl RawJson {
     ///
     /// # Errors
     ///
-    /// `malformed` for anything but one JSON value, `too_deep` for more than [`MAX_DEPTH`] levels, `invalid_value` for
+    /// `malformed` for anything but one JSON value, `too_deep` for more than [`MAX_DEPTH`](super::MAX_DEPTH) levels, `invalid_value` for
     /// a number beyond the range of a 64-bit float.
     pub fn new(text: impl Into<Arc<str>>) -> Result<Self, JsonError> {
         let text = text.into();
@@ -50,7 +50,7 @@ impl RawJson {
     ///
     /// # Errors
     ///
-    /// `too_deep` for more than [`MAX_DEPTH`] levels.
+    /// `too_deep` for more than [`MAX_DEPTH`](super::MAX_DEPTH) levels.
     pub fn from_value(value: &Value) -> Result<Self, JsonError> {
         value_to_string(&Sorted(value)).map(|text| Self(text.into()))
     }
