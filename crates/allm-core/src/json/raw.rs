@@ -30,19 +30,16 @@ use crate::error::JsonError;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RawJson(Arc<str>);
 
-/// The text came through a transport with limits of its own.
-const LIMITS: Limits = Limits::OWN;
-
 impl RawJson {
     /// Keeps a text that is one JSON value. A key may stand twice in an object: what came is kept.
     ///
     /// # Errors
     ///
-    /// `malformed` for anything but one JSON value, `too_deep` for more than [`MAX_DEPTH`](super::MAX_DEPTH) levels, `invalid_value` for
-    /// a number beyond the range of a 64-bit float.
+    /// `malformed` for anything but one JSON value, `too_deep` for more than [`MAX_DEPTH`](super::MAX_DEPTH) levels,
+    /// `invalid_value` for a number beyond the range of a 64-bit float.
     pub fn new(text: impl Into<Arc<str>>) -> Result<Self, JsonError> {
         let text = text.into();
-        parse::check(&text, LIMITS).map_err(|fault| fault.into_error(&text))?;
+        parse::check(&text, Limits::OWN).map_err(|fault| fault.into_error(&text))?;
         Ok(Self(text))
     }
 
@@ -65,7 +62,7 @@ impl RawJson {
     #[must_use]
     pub fn to_value(&self) -> Value {
         // The text was checked by the same parser.
-        parse::tree(&self.0, LIMITS, Duplicates::Keep)
+        parse::tree(&self.0, Limits::OWN, Duplicates::Keep)
             .and_then(tree::read)
             .unwrap_or_default()
     }
