@@ -32,7 +32,7 @@ pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said>
     let mut all = Vec::new();
     for (name, store) in &stage.stores {
         let bare = match (*name, &stage.postgres) {
-            ("SQLite", _) => Some(Bare::sqlite(&stage.folder.join("bare.db")).await?),
+            ("SQLite", _) => Some(Bare::sqlite(&stage.folder.join("bare.db"))?),
             ("PostgreSQL", Some((url, _))) => Some(Bare::postgres(url).await?),
             _ => None,
         };

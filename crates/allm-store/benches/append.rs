@@ -11,7 +11,7 @@
     reason = "a program for developers"
 )]
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use allm_core::{
@@ -20,9 +20,10 @@ use allm_core::{
 };
 use allm_postgres_test::Server;
 use allm_store::{PostgresStore, SqliteStore};
+use rusqlite::TransactionBehavior;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, PgConnection, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, PgConnection};
+use tokio::sync::oneshot;
 
 /// How many pairs are measured, after as many for warming up as a tenth of it.
 const ROUNDS: u64 = 1000;
@@ -76,18 +77,39 @@ trait Bare {
     async fn insert(&mut self, version: i64, bytes: &[u8]) -> Duration;
 }
 
-impl Bare for SqliteConnection {
+/// On a thread of its own, which does one transaction after the other.
+struct Thread {
+    work: mpsc::Sender<(i64, Vec<u8>, oneshot::Sender<()>)>,
+}
+
+impl Thread {
+    fn start(mut connection: rusqlite::Connection) -> Self {
+        let (work, given) = mpsc::channel::<(i64, Vec<u8>, oneshot::Sender<()>)>();
+        std::thread::spawn(move || {
+            for (version, bytes, done) in given {
+                let transaction = connection
+                    .transaction_with_behavior(TransactionBehavior::Immediate)
+                    .expect("begun");
+                transaction
+                    .prepare_cached("INSERT INTO bare (session, version, bytes) VALUES (?, ?, ?)")
+                    .expect("a statement")
+                    .execute((1, version, bytes))
+                    .expect("inserted");
+                transaction.commit().expect("committed");
+                done.send(()).expect("somebody waits");
+            }
+        });
+        Self { work }
+    }
+}
+
+impl Bare for Thread {
     async fn insert(&mut self, version: i64, bytes: &[u8]) -> Duration {
+        let bytes = bytes.to_vec();
         let begun = Instant::now();
-        let mut transaction = self.begin_with("BEGIN IMMEDIATE").await.expect("begun");
-        sqlx::query("INSERT INTO bare (session, version, bytes) VALUES (?, ?, ?)")
-            .bind(1_i64)
-            .bind(version)
-            .bind(bytes)
-            .execute(&mut *transaction)
-            .await
-            .expect("inserted");
-        transaction.commit().await.expect("committed");
+        let (done, inserted) = oneshot::channel();
+        self.work.send((version, bytes, done)).expect("it runs");
+        inserted.await.expect("inserted");
         begun.elapsed()
     }
 }
@@ -165,16 +187,13 @@ async fn compare(name: &str, mut bare: impl Bare, store: Arc<dyn SessionStore>) 
 async fn main() {
     let folder = std::env::temp_dir().join(format!("allm-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let bare = SqliteConnectOptions::new()
-        .filename(folder.join("bare.db"))
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        .disable_statement_logging();
-    let mut bare = bare.connect().await.expect("opens");
-    let table = "CREATE TABLE bare (session INTEGER, version INTEGER, bytes BLOB, PRIMARY KEY (session, version))";
-    sqlx::raw_sql(table).execute(&mut bare).await.expect("made");
+    let bare = rusqlite::Connection::open(folder.join("bare.db")).expect("opens");
+    bare.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+         CREATE TABLE bare (session INTEGER, version INTEGER, bytes BLOB, PRIMARY KEY (session, version))",
+    )
+    .expect("made");
+    let bare = Thread::start(bare);
     let store = SqliteStore::open(folder.join("ours.db"))
         .await
         .expect("opens");

@@ -1,7 +1,5 @@
 //! What the stores in databases share.
 
-pub(crate) mod connecting;
-pub(crate) mod connections;
 pub(crate) mod content;
 pub(crate) mod fault;
 pub(crate) mod schema;

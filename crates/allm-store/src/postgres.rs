@@ -2,6 +2,9 @@
 
 mod answer;
 mod answers;
+mod connecting;
+mod connections;
+mod fault;
 mod hear;
 mod open;
 mod options;
@@ -12,14 +15,14 @@ mod write;
 use std::fmt;
 use std::sync::Arc;
 
-use allm_core::{SessionId, StoreError, StoreReason};
-use sqlx::postgres::{PgConnection, PgRow};
+use allm_core::{SessionId, StoreError};
+use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, raw_sql};
 use tokio::time::timeout;
 
-use crate::database::connections::Connections;
-use crate::database::fault;
 use crate::hints::Writer;
+use connections::Connections;
+use fault::{is_lost, told};
 use hear::Hearing;
 pub use options::PostgresOptions;
 use sql::{Sql, quoted};
@@ -43,7 +46,7 @@ use sql::{Sql, quoted};
 /// # }
 /// ```
 pub struct PostgresStore {
-    connections: Arc<Connections<PgConnection>>,
+    connections: Arc<Connections>,
     /// The name of the schema, quoted.
     schema: String,
     /// `None` when hints are switched off.
@@ -137,37 +140,5 @@ impl fmt::Debug for PostgresStore {
         f.debug_struct("PostgresStore")
             .field("schema", &self.schema)
             .finish_non_exhaustive()
-    }
-}
-
-/// Whether the connection is dead.
-fn is_lost(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::Tls(_) => true,
-        sqlx::Error::Database(error) => {
-            let code = error.code().unwrap_or_default();
-            code.starts_with("57P") || code.starts_with("08")
-        }
-        _ => false,
-    }
-}
-
-fn told(error: sqlx::Error) -> StoreError {
-    fault::told(&error, reason_of)
-}
-
-/// By the codes of SQL: the first two characters are the class.
-fn reason_of(code: &str) -> StoreReason {
-    match code {
-        "53100" => StoreReason::Full,
-        "54000" => StoreReason::TooLarge,
-        "XX001" | "XX002" => StoreReason::Corrupt,
-        // A table or a function of ours is not there.
-        "42P01" | "42883" | "3F000" => StoreReason::SchemaTooOld,
-        _ => match code.get(..2) {
-            // Not let in, no such database, not allowed, against a constraint.
-            Some("22" | "23" | "28" | "3D" | "42") => StoreReason::Refused,
-            _ => StoreReason::Unavailable,
-        },
     }
 }

@@ -3,24 +3,27 @@
 mod answers;
 mod append;
 mod blobs;
+mod fault;
 mod leases;
 mod open;
 mod options;
 mod read;
 mod row;
+mod sql;
+mod thread;
 mod write;
 
 use std::fmt;
 use std::path::Path;
 
-use allm_core::{StoreError, StoreReason};
-use sqlx::sqlite::SqliteConnection;
+use allm_core::{StoreError, Timestamp};
+use rusqlite::{Connection, TransactionBehavior};
 
 use crate::clock::Clock;
-use crate::database::connections::{Connections, Lent};
-use crate::database::fault::{self, Fault};
 use crate::hints::Hints;
+use fault::Fault;
 pub use options::SqliteOptions;
+use thread::Threads;
 
 /// A store in a file of SQLite: the one to begin with.
 ///
@@ -47,8 +50,8 @@ pub use options::SqliteOptions;
 /// # }
 /// ```
 pub struct SqliteStore {
-    writer: Connections<SqliteConnection>,
-    readers: Connections<SqliteConnection>,
+    writer: Threads,
+    readers: Threads,
     clock: Clock,
     hints: Hints,
 }
@@ -59,7 +62,8 @@ impl SqliteStore {
     /// # Errors
     ///
     /// `schema_too_new` when a newer library has migrated it; `corrupt` when it is no database or was migrated with
-    /// another text of a migration; `unavailable` and `full` when the file cannot be had.
+    /// another text of a migration; `unavailable` and `full` when the file cannot be had; `refused` when there is no
+    /// file, as with `:memory:`.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::options().open(path).await
     }
@@ -75,15 +79,38 @@ impl SqliteStore {
         self.writer.close().await;
     }
 
-    /// A write that has begun. Dropping it undoes it.
-    async fn begin(&self) -> Result<Write<'_>, StoreError> {
-        let begin = async {
-            let mut lent = self.writer.lend().await?;
-            let begin = sqlx::query("BEGIN IMMEDIATE");
-            begin.execute(&mut lent.connection).await?;
-            Ok(Write(lent))
+    /// Does this in a transaction, to be committed when it is done and undone when it is not.
+    async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection, Timestamp) -> Result<T, Fault> + Send + 'static,
+    {
+        let clock = self.clock.clone();
+        let work = move |connection: &mut Connection| {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // What time it is once others are out of the way.
+            let done = work(&transaction, clock.now())?;
+            transaction.commit()?;
+            Ok(done)
         };
-        begin.await.map_err(told)
+        self.writer.run(work).await
+    }
+
+    /// Reads this, all of it as of one instant: that of the first statement.
+    async fn read<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection, Timestamp) -> Result<T, Fault> + Send + 'static,
+    {
+        let clock = self.clock.clone();
+        let work = move |connection: &mut Connection| {
+            let transaction = connection.transaction()?;
+            let read = work(&transaction, clock.now())?;
+            transaction.commit()?;
+            Ok(read)
+        };
+        self.readers.run(work).await
     }
 }
 
@@ -92,56 +119,5 @@ impl fmt::Debug for SqliteStore {
         f.debug_struct("SqliteStore")
             .field("clock", &self.clock)
             .finish_non_exhaustive()
-    }
-}
-
-struct Write<'a>(Lent<'a, SqliteConnection>);
-
-impl Write<'_> {
-    fn connection(&mut self) -> &mut SqliteConnection {
-        &mut self.0.connection
-    }
-
-    /// Commits what was done, or undoes it.
-    async fn finish<T>(mut self, result: Result<T, Fault>) -> Result<T, StoreError> {
-        let end = match &result {
-            Ok(_) => "COMMIT",
-            Err(Fault::Answer(_)) => "ROLLBACK",
-            // A full disk may have ended the transaction by itself; a new connection has none for sure.
-            Err(Fault::Broken(error)) => return Err(told_of(error)),
-        };
-        let ended = sqlx::query(end).execute(self.connection()).await;
-        ended.map_err(told)?;
-        self.0.keep();
-        result.map_err(answered)
-    }
-}
-
-fn answered(fault: Fault) -> StoreError {
-    match fault {
-        Fault::Answer(error) => error,
-        Fault::Broken(error) => told(error),
-    }
-}
-
-fn told(error: sqlx::Error) -> StoreError {
-    told_of(&error)
-}
-
-fn told_of(error: &sqlx::Error) -> StoreError {
-    fault::told(error, reason_of)
-}
-
-/// By the result codes of SQLite; the lowest byte of an extended one is the plain one.
-fn reason_of(code: &str) -> StoreReason {
-    const SHM_SIZE: i32 = 4874;
-    let code: i32 = code.parse().unwrap_or_default();
-    match (code, code & 0xff) {
-        // The file beside the log could not grow.
-        (SHM_SIZE, _) | (_, 13) => StoreReason::Full,
-        (_, 11 | 26) => StoreReason::Corrupt,
-        (_, 18) => StoreReason::TooLarge,
-        (_, 19) => StoreReason::Refused,
-        _ => StoreReason::Unavailable,
     }
 }

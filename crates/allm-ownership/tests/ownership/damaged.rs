@@ -173,10 +173,8 @@ async fn s70_s71_s72_s57_s75_rows_that_are_not_what_was_written() {
         let store = database.store().await;
         let world = World::default();
         orphan(&store, &world, &TOOLS).await;
-        database.execute("DELETE FROM snapshots").await;
-        database
-            .execute("CREATE TABLE kept AS SELECT * FROM entries")
-            .await;
+        database.execute("DELETE FROM snapshots");
+        database.execute("CREATE TABLE kept AS SELECT * FROM entries");
         let machine = sessions(&store);
         let was = (*machine.open("s").await.expect("whole")).clone();
         assert_eq!(was.status(), SessionStatus::InProgress);
@@ -194,7 +192,7 @@ async fn s70_s71_s72_s57_s75_rows_that_are_not_what_was_written() {
         } in damages(&vandal, &entries)
         {
             let place = format!("{}: {what}", database.name());
-            database.execute(&sql).await;
+            database.execute(&sql);
             let left = raw(&store, "s").await;
             let error = machine.open("s").await.expect_err(&place);
             assert_eq!(told(&error), as_told, "{place}");
@@ -213,7 +211,7 @@ async fn s70_s71_s72_s57_s75_rows_that_are_not_what_was_written() {
             assert_eq!(raw(&store, "s").await, left, "{place}");
             let restore = "DELETE FROM entries WHERE session IN (SELECT session FROM kept);
                            INSERT INTO entries SELECT * FROM kept";
-            database.execute(restore).await;
+            database.execute(restore);
             let opened = machine.open("s").await.expect(&place);
             assert_eq!(*opened, was, "{place}");
         }
@@ -225,8 +223,8 @@ async fn s70_s71_s72_s57_s75_rows_that_are_not_what_was_written() {
         Journal::read(&store, "s").await.assert_one_outcome_each();
         world.assert_counts(&TOOLS, database.name());
         // What cannot be followed can be deleted.
-        database.execute("DELETE FROM snapshots").await;
-        database.execute(&vandal.remove(2)).await;
+        database.execute("DELETE FROM snapshots");
+        database.execute(&vandal.remove(2));
         let error = machine.open("s").await.expect_err("damaged");
         assert_eq!(told(&error), corrupt(2));
         machine
@@ -257,18 +255,18 @@ async fn s73_a_snapshot_that_is_not_what_was_written() {
         ];
         for sql in &damage {
             let count = "CREATE TABLE before AS SELECT * FROM snapshots";
-            database.execute(count).await;
-            database.execute(sql).await;
+            database.execute(count);
+            database.execute(sql);
             let opened = machine.open("s").await.expect("read without it");
             assert_eq!(*opened, *session, "{}: {sql}", database.name());
             let restore = "DELETE FROM snapshots; INSERT INTO snapshots SELECT * FROM before;
                            DROP TABLE before";
-            database.execute(restore).await;
+            database.execute(restore);
         }
         let last = session.version();
         session.trim(last).await.expect("trimmed");
         machine.open("s").await.expect("from its snapshot");
-        database.execute(&damage[0]).await;
+        database.execute(&damage[0]);
         let error = machine.open("s").await.expect_err("nothing to begin with");
         assert_eq!(error.store_reason(), Some(StoreReason::Corrupt));
     }
@@ -302,8 +300,8 @@ async fn s144_s171_a_damaged_session_is_in_nobody_s_way() {
             database: &database,
             session: "a",
         };
-        database.execute("DELETE FROM snapshots").await;
-        database.execute(&vandal.remove(2)).await;
+        database.execute("DELETE FROM snapshots");
+        database.execute(&vandal.remove(2));
         let due = machine.open("b").await.expect("whole").next_expiry();
         while store.now().await.expect("a clock") <= due.expect("it expires") {
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -85,7 +85,7 @@ async fn s169_no_table_has_a_row_of_a_deleted_session_but_its_tombstone() {
         let name = database.name();
         let store = database.store().await;
         let (other, _) = driven(&store, "the-other-session").await;
-        let before = database.tables().await;
+        let before = database.tables();
 
         let (mut doomed, trimmed) = driven(&store, "the-doomed-session").await;
         let (id, uid) = (doomed.id().clone(), doomed.uid().expect("a uid"));
@@ -100,7 +100,7 @@ async fn s169_no_table_has_a_row_of_a_deleted_session_but_its_tombstone() {
         let blob = allm::Hash::of_bytes(&shared.bytes);
 
         // Every table that there is has rows of it, so that none is forgotten here when one is made.
-        let during = database.tables().await;
+        let during = database.tables();
         let (then, now) = (before.counts(), during.counts());
         for table in now.keys() {
             let of_sessions = !["allm_schema", "tombstones"].contains(table);
@@ -115,7 +115,7 @@ async fn s169_no_table_has_a_row_of_a_deleted_session_but_its_tombstone() {
             .delete(&id, DeleteIf::Version(doomed.version()))
             .await
             .expect("deleted");
-        let after = database.tables().await;
+        let after = database.tables();
         let tombstone = BTreeMap::from([("tombstones".to_owned(), 1)]);
         for trace in traces {
             assert_eq!(after.with(trace), tombstone, "{name}");
@@ -142,7 +142,7 @@ async fn s169_no_table_has_a_row_of_a_deleted_session_but_its_tombstone() {
             .delete(&copy.id, DeleteIf::Version(copy.version))
             .await
             .expect("deleted");
-        let end = database.tables().await;
+        let end = database.tables();
         for table in end.0.keys() {
             let new = new_rows(&end, &before, table);
             let expected = if table == "tombstones" { 2 } else { 0 };

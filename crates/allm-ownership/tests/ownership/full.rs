@@ -62,14 +62,14 @@ impl Disk {
         Arc::new(options.open(Self::file(folder)).await.expect("a file"))
     }
 
-    async fn fill(&self) {
+    fn fill(&self) {
         match self {
             // Whether an entry needs a new page is chance. With this, each needs more than there may be.
             Self::Limited(folder) => {
                 let sql = "CREATE TABLE ballast (content BLOB);
                     CREATE TRIGGER full BEFORE INSERT ON entries
                     BEGIN INSERT INTO ballast VALUES (zeroblob(4000000)); END";
-                execute(&Self::file(folder), sql).await;
+                execute(&Self::file(folder), sql);
             }
             Self::Small(folder) => fill(folder),
             // Here, too, each entry needs a page more: one on the disk that is full.
@@ -92,11 +92,11 @@ impl Disk {
         }
     }
 
-    async fn empty(&self) {
+    fn empty(&self) {
         let ballast =
             |folder: &Path| std::fs::remove_file(folder.join("ballast")).expect("removed");
         match self {
-            Self::Limited(folder) => execute(&Self::file(folder), "DROP TRIGGER full").await,
+            Self::Limited(folder) => execute(&Self::file(folder), "DROP TRIGGER full"),
             Self::Small(folder) => ballast(folder),
             Self::Served {
                 server,
@@ -171,7 +171,7 @@ impl Rule for Filling {
         drop(state);
         Box::pin(async move {
             if fills {
-                self.disk.fill().await;
+                self.disk.fill();
             }
             // The store is asked in any case: it is the file that refuses.
             Fate::Done
@@ -290,7 +290,7 @@ impl Case {
         assert_eq!(*self.session, stored.session, "{place}");
         self.assert_nothing_begun(way, &stored, place);
 
-        self.filling.disk.empty().await;
+        self.filling.disk.empty();
         if after == After::Save {
             self.session.save(error.unsaved).await.expect(place);
         }

@@ -48,7 +48,7 @@ async fn s119_a_session_of_schema_1_is_opened_and_goes_on() {
                 include_str!("../../../allm-store/tests/golden/postgres-1-session.sql"),
             ),
         };
-        database.create(rows).await;
+        database.create(rows);
         let store = database.store().await;
         let journal = Journal::read(&store, "order-42").await;
         let mut session = sessions(&store).open("order-42").await.expect("opened");

@@ -4,7 +4,7 @@ use allm_core::{HeldLease, SessionUid, StoreError, StoreReason, Timestamp, Versi
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::told;
+use super::fault::told;
 use crate::clock::clamped;
 use crate::database::count;
 use crate::rules::{already_exists, fenced, gone, not_found, refused};

@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::sleep;
 
+use super::connecting::in_few_turns;
 use super::sql::Sql;
-use crate::database::connecting::in_few_turns;
 use crate::hints::{Hints, Writer};
 
 /// How long appends are gathered after others were told of one. Each telling is a commit, which those of appends feel.

@@ -4,9 +4,9 @@ use allm_core::StoreError;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection, Row, raw_sql};
 
-use super::{quoted, told};
-use crate::database::connections::Connections;
-use crate::database::fault::Fault;
+use super::connections::Connections;
+use super::fault::{Fault, told};
+use super::quoted;
 use crate::database::schema::{self, Migrate, Migration};
 
 const MIGRATIONS: &[Migration] = &[Migration {
@@ -18,7 +18,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
 const LOCK: i64 = 0x616c_6c6d_0001;
 
 pub(super) async fn prepare(
-    connections: &Connections<PgConnection>,
+    connections: &Connections,
     schema: &str,
     migrate: Migrate,
 ) -> Result<(), StoreError> {
@@ -89,10 +89,7 @@ async fn one(connection: &mut PgConnection, schema: &str) -> Result<bool, StoreE
             .await?;
         Ok::<_, Fault>(true)
     };
-    let done = migrate.await.map_err(|fault| match fault {
-        Fault::Answer(error) => error,
-        Fault::Broken(error) => told(error),
-    })?;
+    let done = migrate.await.map_err(|fault| fault.told(told))?;
     transaction.commit().await.map_err(told)?;
     Ok(done)
 }

@@ -9,9 +9,9 @@ use allm_core::StoreError;
 use sqlx::ConnectOptions;
 use sqlx::postgres::PgConnectOptions;
 
+use super::connections::Connections;
 use super::hear::Hearing;
 use super::{PostgresStore, open, quoted};
-use crate::database::connections::Connections;
 use crate::database::schema::Migrate;
 use crate::rules::refused;
 

@@ -9,11 +9,11 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use super::answer::{damaged, holder};
+use super::fault::{Fault, told};
 use super::sql::Sql;
-use super::{Again, PostgresStore, told};
+use super::{Again, PostgresStore};
 use crate::cursor;
 use crate::database::content::{hash, put_back};
-use crate::database::fault::Fault;
 use crate::database::{count, integer, tags};
 use crate::rules::{last_with_prefix, not_found};
 
@@ -77,7 +77,7 @@ impl PostgresStore {
                 entries,
             }))
         };
-        read().map_err(answered)
+        read().map_err(|fault: Fault| fault.told(told))
     }
 
     fn loading(&self, id: &SessionId, from: LoadFrom) -> Sql {
@@ -103,7 +103,11 @@ impl PostgresStore {
             false => self.rows(sql, Again::Safe).await?,
         };
         let heads: Result<Vec<Head>, Fault> = rows.iter().map(head).collect();
-        Ok(cursor::page(filter, page, heads.map_err(answered)?))
+        Ok(cursor::page(
+            filter,
+            page,
+            heads.map_err(|fault: Fault| fault.told(told))?,
+        ))
     }
 
     fn listing(&self, filter: &SessionFilter, page: &PageRequest) -> Result<Sql, StoreError> {
@@ -171,13 +175,6 @@ impl PostgresStore {
         let row = self.row(sql, Again::Safe).await?;
         let millis = row.try_get(0).map_err(told)?;
         Timestamp::from_millis(millis).map_err(|_| damaged())
-    }
-}
-
-fn answered(fault: Fault) -> StoreError {
-    match fault {
-        Fault::Answer(error) => error,
-        Fault::Broken(error) => told(error),
     }
 }
 

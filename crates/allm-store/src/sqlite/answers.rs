@@ -16,11 +16,11 @@ type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 impl SessionStore for SqliteStore {
     fn create<'a>(&'a self, new: &'a NewSession) -> Answer<'a, Head> {
-        Box::pin(self.create_new(new))
+        Box::pin(self.create_new(new.clone()))
     }
 
     fn load<'a>(&'a self, id: &'a SessionId, from: LoadFrom) -> Answer<'a, Loaded> {
-        Box::pin(self.load_from(id, from))
+        Box::pin(self.load_from(id.clone(), from))
     }
 
     fn append<'a>(
@@ -32,15 +32,15 @@ impl SessionStore for SqliteStore {
         head: &'a HeadUpdate,
     ) -> Answer<'a, Version> {
         let append = Append {
-            at,
+            at: at.clone(),
             fence,
             id: append_id,
-            entries,
-            head,
+            entries: entries.to_vec(),
+            head: head.clone(),
             ending: None,
         };
         Box::pin(async move {
-            let version = self.append_all(&append).await?;
+            let version = self.append_all(append).await?;
             self.hints.give(&at.id, Writer::with(fence));
             Ok(version)
         })
@@ -56,12 +56,14 @@ impl SessionStore for SqliteStore {
         snapshot: Option<&'a Snapshot>,
     ) -> Answer<'a, bool> {
         let append = Append {
-            at,
+            at: at.clone(),
             fence: Some(lease.fence),
             id: append_id,
-            entries,
-            head,
-            ending: Some(Ending { snapshot }),
+            entries: entries.to_vec(),
+            head: head.clone(),
+            ending: Some(Ending {
+                snapshot: snapshot.cloned(),
+            }),
         };
         Box::pin(async move {
             let released = self.append_ending(append).await?;
@@ -75,7 +77,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn delete<'a>(&'a self, id: &'a SessionId, condition: DeleteIf) -> Answer<'a, ()> {
-        Box::pin(self.delete_if(id, condition))
+        Box::pin(self.delete_if(id.clone(), condition))
     }
 
     fn acquire<'a>(
@@ -85,23 +87,23 @@ impl SessionStore for SqliteStore {
         ttl: Duration,
         takeover: Takeover,
     ) -> Answer<'a, Lease> {
-        Box::pin(self.acquire_for(id, holder, ttl, takeover))
+        Box::pin(self.acquire_for(id.clone(), holder.clone(), ttl, takeover))
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> Answer<'a, Lease> {
-        Box::pin(self.renew_lease(lease))
+        Box::pin(self.renew_lease(lease.clone()))
     }
 
     fn release(&self, lease: Lease) -> Answer<'_, ()> {
-        Box::pin(async move { self.release_lease(&lease).await })
+        Box::pin(self.release_lease(lease))
     }
 
     fn put_snapshot<'a>(&'a self, at: &'a Position, snapshot: Snapshot) -> Answer<'a, ()> {
-        Box::pin(async move { self.keep_snapshot(at, &snapshot).await })
+        Box::pin(self.keep_snapshot(at.clone(), snapshot))
     }
 
     fn trim<'a>(&'a self, at: &'a Position, before: Version) -> Answer<'a, ()> {
-        Box::pin(self.trim_to(at, before))
+        Box::pin(self.trim_to(at.clone(), before))
     }
 
     fn now(&self) -> Answer<'_, Timestamp> {

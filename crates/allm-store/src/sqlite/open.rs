@@ -1,15 +1,12 @@
-//! What is done to a file before it is used.
+//! How a file is opened, and what is done to it before it is used.
 
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use allm_core::StoreError;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions, Connection};
-use tokio::time::{Instant, sleep};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{answered, told};
+use super::fault::{Fault, is_busy};
 use crate::clock::Clock;
-use crate::database::fault::Fault;
 use crate::database::schema::{self, Migrate, Migration};
 
 const MIGRATIONS: &[Migration] = &[Migration {
@@ -17,92 +14,100 @@ const MIGRATIONS: &[Migration] = &[Migration {
     sql: include_str!("../../migrations/sqlite/0001_sessions.sql"),
 }];
 
-pub(super) async fn prepare(
-    options: &SqliteConnectOptions,
-    migrate: Migrate,
-    busy_timeout: Duration,
-) -> Result<(), StoreError> {
-    let mut connection = options.connect().await.map_err(told)?;
-    let applied = applied(&mut connection).await.map_err(told)?;
-    match schema::next(MIGRATIONS, &applied)? {
-        Some(missing) if migrate == Migrate::Never => return Err(schema::too_old(missing)),
-        Some(_) => {
-            keep_a_log(&mut connection, busy_timeout).await?;
-            while one(&mut connection).await? {}
+/// More statements than all that the store has, without those of lists.
+const STATEMENTS: usize = 64;
+
+/// How a connection is opened.
+pub(super) struct Opening {
+    pub(super) file: PathBuf,
+    pub(super) create: bool,
+    pub(super) busy_timeout: Duration,
+    pub(super) max_pages: Option<u32>,
+}
+
+impl Opening {
+    pub(super) fn open(&self) -> Result<Connection, rusqlite::Error> {
+        // Every connection is used by one thread at a time. A name that looks like a URI is a name.
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        flags.set(OpenFlags::SQLITE_OPEN_CREATE, self.create);
+        let connection = Connection::open_with_flags(&self.file, flags)?;
+        connection.busy_timeout(self.busy_timeout)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        // The write-ahead log is a property of the file. It is set when that is known to be ours.
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        if let Some(pages) = self.max_pages {
+            connection.pragma_update(None, "max_page_count", pages)?;
         }
-        None => keep_a_log(&mut connection, busy_timeout).await?,
+        Ok(connection)
     }
-    connection.close().await.map_err(told)
+}
+
+/// Makes a file fit to be used, on a connection that is not used for anything else.
+pub(super) fn prepare(
+    connection: &mut Connection,
+    migrate: Migrate,
+    patience: Duration,
+) -> Result<(), Fault> {
+    let applied = applied(connection)?;
+    match schema::next(MIGRATIONS, &applied)? {
+        Some(missing) if migrate == Migrate::Never => return Err(schema::too_old(missing).into()),
+        Some(_) => {
+            keep_a_log(connection, patience)?;
+            while one(connection)? {}
+        }
+        None => keep_a_log(connection, patience)?,
+    }
+    Ok(())
 }
 
 /// Numbers and checksums of the migrations that the file has had.
-async fn applied(connection: &mut SqliteConnection) -> Result<Vec<(i64, Vec<u8>)>, sqlx::Error> {
-    let found = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'allm_schema'";
-    let found: i64 = sqlx::query_scalar(found)
-        .fetch_one(&mut *connection)
-        .await?;
-    if found == 0 {
+fn applied(connection: &Connection) -> Result<Vec<(i64, Vec<u8>)>, rusqlite::Error> {
+    // Asked in SQL: `table_exists` goes by what this connection has seen of the schema.
+    let found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'allm_schema'";
+    if !connection.prepare(found)?.exists([])? {
         return Ok(Vec::new());
     }
-    sqlx::query_as("SELECT number, checksum FROM allm_schema ORDER BY number")
-        .fetch_all(connection)
-        .await
+    let mut applied =
+        connection.prepare("SELECT number, checksum FROM allm_schema ORDER BY number")?;
+    let applied = applied.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    applied.collect()
 }
 
 /// Sets the write-ahead log. Programs that start together get in each other's way here without being made to wait.
-async fn keep_a_log(
-    connection: &mut SqliteConnection,
-    patience: Duration,
-) -> Result<(), StoreError> {
+fn keep_a_log(connection: &Connection, patience: Duration) -> Result<(), rusqlite::Error> {
     let until = Instant::now() + patience;
     loop {
-        let mode = sqlx::query_scalar::<_, String>("PRAGMA journal_mode = WAL");
-        match mode.fetch_one(&mut *connection).await {
-            Ok(_) => return Ok(()),
+        match connection.pragma_update(None, "journal_mode", "WAL") {
             Err(error) if Instant::now() < until && is_busy(&error) => {
-                sleep(Duration::from_millis(10)).await;
+                std::thread::sleep(Duration::from_millis(10));
             }
-            Err(error) => return Err(told(error)),
+            done => return done,
         }
     }
 }
 
-fn is_busy(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code());
-    let code = code.and_then(|code| code.parse::<i32>().ok());
-    matches!(code.map(|code| code & 0xff), Some(5 | 6))
-}
-
 /// Does one migration, if one is missing. Whoever holds the write lock does it; who comes later finds it done.
-async fn one(connection: &mut SqliteConnection) -> Result<bool, StoreError> {
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(told)?;
-    let migrate = async {
-        let applied = applied(&mut transaction).await?;
-        let Some(migration) = schema::next(MIGRATIONS, &applied)? else {
-            return Ok(false);
-        };
-        sqlx::raw_sql(
-            "CREATE TABLE IF NOT EXISTS allm_schema (
-                number INTEGER PRIMARY KEY, checksum BLOB NOT NULL, applied_at INTEGER NOT NULL
-            ) STRICT",
-        )
-        .execute(&mut *transaction)
-        .await?;
-        sqlx::raw_sql(migration.sql)
-            .execute(&mut *transaction)
-            .await?;
-        sqlx::query("INSERT INTO allm_schema (number, checksum, applied_at) VALUES (?, ?, ?)")
-            .bind(migration.number)
-            .bind(migration.checksum().as_bytes().as_slice())
-            .bind(Clock::system().now().as_millis())
-            .execute(&mut *transaction)
-            .await?;
-        Ok::<_, Fault>(true)
+fn one(connection: &mut Connection) -> Result<bool, Fault> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let applied = applied(&transaction)?;
+    let Some(migration) = schema::next(MIGRATIONS, &applied)? else {
+        return Ok(false);
     };
-    let done = migrate.await.map_err(answered)?;
-    transaction.commit().await.map_err(told)?;
-    Ok(done)
+    transaction.execute_batch(
+        "CREATE TABLE IF NOT EXISTS allm_schema (
+            number INTEGER PRIMARY KEY, checksum BLOB NOT NULL, applied_at INTEGER NOT NULL
+        ) STRICT",
+    )?;
+    transaction.execute_batch(migration.sql)?;
+    transaction.execute(
+        "INSERT INTO allm_schema (number, checksum, applied_at) VALUES (?, ?, ?)",
+        (
+            migration.number,
+            migration.checksum().as_bytes(),
+            Clock::system().now().as_millis(),
+        ),
+    )?;
+    transaction.commit()?;
+    Ok(true)
 }

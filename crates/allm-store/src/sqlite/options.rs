@@ -1,17 +1,18 @@
 //! How a file is opened.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use allm_core::StoreError;
-use sqlx::ConnectOptions;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 
-use super::{SqliteStore, open};
+use super::SqliteStore;
+use super::open::{Opening, prepare};
+use super::thread::Threads;
 use crate::clock::Clock;
-use crate::database::connections::Connections;
 use crate::database::schema::Migrate;
 use crate::hints::Hints;
+use crate::rules::refused;
 
 /// How a file is opened as a [`SqliteStore`].
 #[derive(Clone, Debug)]
@@ -73,26 +74,31 @@ impl SqliteOptions {
     ///
     /// Those of [`SqliteStore::open`]; `schema_too_old` with [`Migrate::Never`].
     pub async fn open(self, path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
-        // The write-ahead log is a property of the file. It is set when that is known to be ours.
-        let mut options = SqliteConnectOptions::new()
-            .filename(path)
-            .create_if_missing(self.migrate == Migrate::Auto)
-            .busy_timeout(self.busy_timeout)
-            .foreign_keys(true)
-            .synchronous(SqliteSynchronous::Full)
-            .disable_statement_logging();
-        if let Some(pages) = self.max_pages {
-            options = options.pragma("max_page_count", pages.to_string());
+        let file = path.as_ref().to_owned();
+        if file.as_os_str().is_empty() || file.as_os_str() == ":memory:" {
+            // SQLite takes these for a database of one connection that ends with it.
+            return Err(refused(
+                "a store needs a file; `MemoryStore` keeps sessions in memory",
+            ));
         }
+        let opening = Arc::new(Opening {
+            file,
+            create: self.migrate == Migrate::Auto,
+            busy_timeout: self.busy_timeout,
+            max_pages: self.max_pages,
+        });
         // Others are waited for inside SQLite, and those of this program may be many.
         let wait = self
             .busy_timeout
             .saturating_mul(2)
             .max(Duration::from_secs(1));
-        open::prepare(&options, self.migrate, self.busy_timeout).await?;
+        let writer = Threads::new(Arc::clone(&opening), 1, wait);
+        let (migrate, patience) = (self.migrate, self.busy_timeout);
+        let prepare = move |connection: &mut _| prepare(connection, migrate, patience);
+        writer.run(prepare).await?;
         Ok(SqliteStore {
-            writer: Connections::new(options.clone(), 1, wait),
-            readers: Connections::new(options, self.readers, wait),
+            writer,
+            readers: Threads::new(opening, self.readers, wait),
             clock: self.clock,
             hints: Hints::default(),
         })

@@ -4,34 +4,23 @@ use allm_core::{
     Entry, Head, LeaseFilter, LoadFrom, Loaded, Page, PageRequest, SessionFilter, SessionId,
     StoreError, Timestamp, Version,
 };
-use sqlx::sqlite::{Sqlite, SqliteConnection};
-use sqlx::{QueryBuilder, Row};
+use rusqlite::{Connection, OptionalExtension as _, params_from_iter};
 
-use super::{SqliteStore, answered, row, told};
+use super::fault::Fault;
+use super::sql::Sql;
+use super::{SqliteStore, row};
 use crate::cursor;
-use crate::database::fault::Fault;
 use crate::database::{count, integer};
 use crate::rules::{last_with_prefix, not_found};
 
 impl SqliteStore {
     pub(super) async fn load_from(
         &self,
-        id: &SessionId,
+        id: SessionId,
         from: LoadFrom,
     ) -> Result<Loaded, StoreError> {
-        let mut lent = self.readers.lend().await.map_err(told)?;
-        // All of it as of one instant: that of the first statement in the transaction.
-        let read = async {
-            sqlx::query("BEGIN").execute(&mut lent.connection).await?;
-            let loaded = load(&mut lent.connection, self.clock.now(), id, from).await;
-            sqlx::query("COMMIT").execute(&mut lent.connection).await?;
-            loaded
-        };
-        let loaded = read.await;
-        if !matches!(loaded, Err(Fault::Broken(_))) {
-            lent.keep();
-        }
-        loaded.map_err(answered)
+        self.read(move |connection, now| load(connection, now, &id, from))
+            .await
     }
 
     pub(super) async fn list_page(
@@ -39,19 +28,23 @@ impl SqliteStore {
         filter: &SessionFilter,
         page: &PageRequest,
     ) -> Result<Page<Head>, StoreError> {
-        let now = self.clock.now();
-        let mut query = listing(now, filter, page)?;
-        let mut lent = self.readers.lend().await.map_err(told)?;
-        let rows = query.build().fetch_all(&mut lent.connection).await;
-        let rows = rows.map_err(told)?;
-        lent.keep();
-        let heads: Result<Vec<Head>, Fault> = rows.iter().map(|row| row::head(row, now)).collect();
-        Ok(cursor::page(filter, page, heads.map_err(answered)?))
+        let query = listing(self.clock.now(), filter, page)?;
+        let list = move |connection: &Connection, now| {
+            let mut rows = connection.prepare_cached(&query.text)?;
+            let mut rows = rows.query(params_from_iter(query.values))?;
+            let mut heads = Vec::new();
+            while let Some(row) = rows.next()? {
+                heads.push(row::head(row, now)?);
+            }
+            Ok(heads)
+        };
+        let heads = self.read(list).await?;
+        Ok(cursor::page(filter, page, heads))
     }
 }
 
-async fn load(
-    connection: &mut SqliteConnection,
+fn load(
+    connection: &Connection,
     now: Timestamp,
     id: &SessionId,
     from: LoadFrom,
@@ -61,21 +54,21 @@ async fn load(
         row::head_columns!(),
         ", key, trimmed FROM sessions WHERE id = ?"
     );
-    let found = sqlx::query(found).bind(id.as_str());
-    let found = found.fetch_optional(&mut *connection).await?;
-    let found = found.ok_or_else(not_found)?;
-    let head = row::head(&found, now)?;
-    let key: i64 = found.try_get(11)?;
-    let trimmed = Version(count(found.try_get(12)?));
+    let mut found = connection.prepare_cached(found)?;
+    let mut found = found.query([id.as_str()])?;
+    let found = found.next()?.ok_or_else(not_found)?;
+    let head = row::head(found, now)?;
+    let key: i64 = found.get(11)?;
+    let trimmed = Version(count(found.get(12)?));
     let (snapshot, after) = match from {
         LoadFrom::After(after) if trimmed <= after => (None, after),
         LoadFrom::After(_) | LoadFrom::Snapshot => {
             let snapshot = "SELECT s.version, s.state_hash, s.chain, s.bytes, s.blob, b.content \
                             FROM snapshots s LEFT JOIN blobs b ON b.hash = s.blob \
                             WHERE s.session = ?";
-            let snapshot = sqlx::query(snapshot).bind(key);
-            let snapshot = snapshot.fetch_optional(&mut *connection).await?;
-            match snapshot.map(|found| row::snapshot(&found)).transpose()? {
+            let mut snapshot = connection.prepare_cached(snapshot)?;
+            let snapshot = snapshot.query_row([key], row::snapshot).optional()?;
+            match snapshot {
                 Some(Ok(snapshot)) => {
                     let version = snapshot.version;
                     (Some(snapshot), version)
@@ -88,41 +81,37 @@ async fn load(
             }
         }
     };
-    let entries = "SELECT e.version, e.class, e.at, e.chain, e.bytes, e.blob, b.content \
-                   FROM entries e LEFT JOIN blobs b ON b.hash = e.blob \
-                   WHERE e.session = ? AND e.version > ? ORDER BY e.version";
-    let entries = sqlx::query(entries)
-        .bind(key)
-        .bind(integer(after.0))
-        .fetch_all(connection)
-        .await?;
-    let entries: Result<Vec<Entry>, Fault> = entries.iter().map(row::entry).collect();
+    let rows = "SELECT e.version, e.class, e.at, e.chain, e.bytes, e.blob, b.content \
+                FROM entries e LEFT JOIN blobs b ON b.hash = e.blob \
+                WHERE e.session = ? AND e.version > ? ORDER BY e.version";
+    let mut rows = connection.prepare_cached(rows)?;
+    let mut rows = rows.query((key, integer(after.0)))?;
+    let mut entries: Vec<Entry> = Vec::new();
+    while let Some(row) = rows.next()? {
+        entries.push(row::entry(row)?);
+    }
     Ok(Loaded {
         head,
         snapshot,
-        entries: entries?,
+        entries,
     })
 }
 
-fn listing(
-    now: Timestamp,
-    filter: &SessionFilter,
-    page: &PageRequest,
-) -> Result<QueryBuilder<Sqlite>, StoreError> {
-    let mut query = QueryBuilder::new("SELECT ");
+fn listing(now: Timestamp, filter: &SessionFilter, page: &PageRequest) -> Result<Sql, StoreError> {
+    let mut query = Sql::new("SELECT ");
     query.push(row::head_columns!());
     query.push(" FROM sessions WHERE TRUE");
     if let Some(cursor) = page.cursor() {
         let (created_at, id) = cursor::read(filter, cursor)?;
         query.push(" AND (created_at, id) > (");
-        query.push_bind(created_at.as_millis()).push(", ");
-        query.push_bind(id.to_string()).push(")");
+        query.bind(created_at.as_millis()).push(", ");
+        query.bind(id.to_string()).push(")");
     }
     if !filter.statuses.is_empty() {
         query.push(" AND status IN (");
-        let mut statuses = query.separated(", ");
-        for status in &filter.statuses {
-            statuses.push_bind(status.as_str());
+        for (index, status) in filter.statuses.iter().enumerate() {
+            query.push(if index == 0 { "" } else { ", " });
+            query.bind(status.as_str().to_owned());
         }
         query.push(")");
     }
@@ -133,12 +122,12 @@ fn listing(
     };
     for (key, value) in &filter.tags {
         query.push(" AND key IN (SELECT session FROM tags WHERE tags.key = ");
-        query.push_bind(key.clone()).push(" AND value = ");
-        query.push_bind(value.clone()).push(")");
+        query.bind(key.clone()).push(" AND value = ");
+        query.bind(value.clone()).push(")");
     }
     if let Some(prefix) = &filter.id_prefix {
-        query.push(" AND id BETWEEN ").push_bind(prefix.clone());
-        query.push(" AND ").push_bind(last_with_prefix(prefix));
+        query.push(" AND id BETWEEN ").bind(prefix.clone());
+        query.push(" AND ").bind(last_with_prefix(prefix));
     }
     for (condition, time) in [
         (" AND created_at >= ", filter.created_from),
@@ -148,21 +137,21 @@ fn listing(
         (" AND next_expiry < ", filter.expires_before),
     ] {
         if let Some(time) = time {
-            query.push(condition).push_bind(time.as_millis());
+            query.push(condition).bind(time.as_millis());
         }
     }
     match filter.lease {
         Some(LeaseFilter::Held) => {
             query.push(" AND holder IS NOT NULL AND lease_until > ");
-            query.push_bind(now.as_millis());
+            query.bind(now.as_millis());
         }
         Some(LeaseFilter::Free) => {
             query.push(" AND (holder IS NULL OR lease_until <= ");
-            query.push_bind(now.as_millis()).push(")");
+            query.bind(now.as_millis()).push(")");
         }
         None => {}
     }
     query.push(" ORDER BY created_at, id LIMIT ");
-    query.push_bind(i64::from(page.size()) + 1);
+    query.bind(i64::from(page.size()) + 1);
     Ok(query)
 }

@@ -4,11 +4,10 @@ use allm_core::{
     Entry, EntryClass, Head, HeldLease, SessionId, SessionStatus, SessionUid, Snapshot, StoreError,
     StoreReason, Timestamp, Version, WriterId,
 };
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use rusqlite::Row;
 
+use super::fault::Fault;
 use crate::database::content::{hash, put_back};
-use crate::database::fault::Fault;
 use crate::database::{count, tags};
 
 /// The columns of a head, in the order in which [`head`] reads them.
@@ -20,24 +19,24 @@ macro_rules! head_columns {
 }
 pub(super) use head_columns;
 
-pub(super) fn head(row: &SqliteRow, now: Timestamp) -> Result<Head, Fault> {
-    let id: String = row.try_get(0)?;
-    let uid: Vec<u8> = row.try_get(1)?;
-    let status: String = row.try_get(3)?;
-    let tags: Vec<u8> = row.try_get(5)?;
-    let next_expiry: Option<i64> = row.try_get(6)?;
-    let lease = held(row.try_get(9)?, row.try_get(10)?)?;
+pub(super) fn head(row: &Row<'_>, now: Timestamp) -> Result<Head, Fault> {
+    let id: String = row.get(0)?;
+    let uid: Vec<u8> = row.get(1)?;
+    let status: String = row.get(3)?;
+    let tags: Vec<u8> = row.get(5)?;
+    let next_expiry: Option<i64> = row.get(6)?;
+    let lease = held(row.get(9)?, row.get(10)?)?;
     Ok(Head {
         id: SessionId::new(id).map_err(|_| damaged())?,
         uid: SessionUid::from_bytes(uid.try_into().map_err(|_| damaged())?),
-        version: Version(count(row.try_get(2)?)),
+        version: Version(count(row.get(2)?)),
         status: status_named(&status).ok_or_else(damaged)?,
-        runnable: row.try_get(4)?,
+        runnable: row.get(4)?,
         tags: tags::read(&tags).ok_or_else(damaged)?,
         lease: lease.filter(|held| now < held.expires_at),
         next_expiry: next_expiry.map(time).transpose()?,
-        created_at: time(row.try_get(7)?)?,
-        updated_at: time(row.try_get(8)?)?,
+        created_at: time(row.get(7)?)?,
+        updated_at: time(row.get(8)?)?,
     })
 }
 
@@ -51,27 +50,27 @@ pub(super) fn held(holder: Option<String>, until: Option<i64>) -> Result<Option<
 }
 
 /// An entry: version, class, at, chain, bytes, hash, content under that hash.
-pub(super) fn entry(row: &SqliteRow) -> Result<Entry, Fault> {
-    let version = Version(count(row.try_get(0)?));
+pub(super) fn entry(row: &Row<'_>) -> Result<Entry, Fault> {
+    let version = Version(count(row.get(0)?));
     let damaged = || StoreError::corrupt(version);
-    let class: i64 = row.try_get(1)?;
-    let chain: Vec<u8> = row.try_get(3)?;
-    let content = put_back(row.try_get(4)?, row.try_get(5)?, row.try_get(6)?);
+    let class: i64 = row.get(1)?;
+    let chain: Vec<u8> = row.get(3)?;
+    let content = put_back(row.get(4)?, row.get(5)?, row.get(6)?);
     Ok(Entry {
         version,
         class: class_numbered(class).ok_or_else(damaged)?,
-        at: Timestamp::from_millis(row.try_get(2)?).map_err(|_| damaged())?,
+        at: Timestamp::from_millis(row.get(2)?).map_err(|_| damaged())?,
         bytes: content.ok_or_else(damaged)?,
         chain: hash(&chain).ok_or_else(damaged)?,
     })
 }
 
 /// A snapshot: version, state hash, chain, bytes, hash, content under that hash. Its version alone when its content is missing or altered.
-pub(super) fn snapshot(row: &SqliteRow) -> Result<Result<Snapshot, Version>, Fault> {
-    let version = Version(count(row.try_get(0)?));
-    let state_hash: Vec<u8> = row.try_get(1)?;
-    let chain: Vec<u8> = row.try_get(2)?;
-    let content = put_back(row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
+pub(super) fn snapshot(row: &Row<'_>) -> Result<Result<Snapshot, Version>, rusqlite::Error> {
+    let version = Version(count(row.get(0)?));
+    let state_hash: Vec<u8> = row.get(1)?;
+    let chain: Vec<u8> = row.get(2)?;
+    let content = put_back(row.get(3)?, row.get(4)?, row.get(5)?);
     let whole =
         (hash(&state_hash).zip(hash(&chain)).zip(content)).map(|((state_hash, chain), bytes)| {
             Snapshot {

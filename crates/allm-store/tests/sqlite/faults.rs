@@ -24,13 +24,13 @@ async fn s109_an_append_that_fails_at_any_row_leaves_nothing() {
     for row in rows.chain(["UPDATE ON sessions".to_owned()]) {
         let trigger =
             format!("CREATE TRIGGER fault BEFORE {row} BEGIN SELECT RAISE(ABORT, 'injected'); END");
-        execute(&folder, &trigger).await;
+        execute(&folder, &trigger);
         journal
             .try_append(None, [1; 16], &entries)
             .await
             .expect_err("injected");
         assert_eq!(journal.whole().await, before);
-        execute(&folder, "DROP TRIGGER fault").await;
+        execute(&folder, "DROP TRIGGER fault");
     }
     assert_eq!(
         journal.try_append(None, [1; 16], &entries).await,
@@ -45,7 +45,7 @@ async fn s115_a_missing_or_altered_blob_is_corrupt_at_its_version() {
     let store = folder.store().await;
     let [a, _] = behaviours::long_content_comes_back(&store).await;
     let whole = LoadFrom::After(Version(0));
-    execute(&folder, "UPDATE snapshots SET blob = zeroblob(32)").await;
+    execute(&folder, "UPDATE snapshots SET blob = zeroblob(32)");
     let loaded = a.load(LoadFrom::Snapshot).await.expect("there");
     assert_eq!(
         (loaded.snapshot, loaded.entries.len()),
@@ -55,10 +55,9 @@ async fn s115_a_missing_or_altered_blob_is_corrupt_at_its_version() {
     execute(
         &folder,
         "UPDATE blobs SET content = zeroblob(70000) WHERE length(content) = 70000",
-    )
-    .await;
+    );
     assert_eq!(a.load(whole).await, Err(StoreError::corrupt(Version(5))));
-    execute(&folder, "DELETE FROM blobs WHERE length(content) = 65537").await;
+    execute(&folder, "DELETE FROM blobs WHERE length(content) = 65537");
     assert_eq!(a.load(whole).await, Err(StoreError::corrupt(Version(4))));
     let later = a
         .load(LoadFrom::After(Version(5)))
@@ -72,23 +71,23 @@ async fn s169_nothing_of_a_deleted_session_is_left_but_its_tombstone() {
     let folder = Folder::new();
     let store = folder.store().await;
     let journals = behaviours::long_content_comes_back(&store).await;
-    let counts = async || {
+    let counts = || {
         let counts = "SELECT count(*) FROM sessions UNION ALL SELECT count(*) FROM entries
              UNION ALL SELECT count(*) FROM appends UNION ALL SELECT count(*) FROM snapshots
              UNION ALL SELECT count(*) FROM tags UNION ALL SELECT count(*) FROM blobs
              UNION ALL SELECT count(*) FROM tombstones";
-        rows(&folder, counts).await
+        rows(&folder, counts)
     };
-    assert_eq!(counts().await, [2, 10, 0, 2, 0, 2, 0]);
+    assert_eq!(counts(), [2, 10, 0, 2, 0, 2, 0]);
     for journal in &journals {
         store.trim(&journal.at, Version(5)).await.expect("covered");
     }
-    assert_eq!(counts().await, [2, 2, 6, 2, 0, 1, 0]);
+    assert_eq!(counts(), [2, 2, 6, 2, 0, 1, 0]);
     store
         .delete(&journals[0].at.id, DeleteIf::Any)
         .await
         .expect("deleted");
-    assert_eq!(counts().await, [1, 1, 3, 1, 0, 1, 1]);
+    assert_eq!(counts(), [1, 1, 3, 1, 0, 1, 1]);
     journals[1]
         .load(LoadFrom::Snapshot)
         .await
@@ -97,7 +96,7 @@ async fn s169_nothing_of_a_deleted_session_is_left_but_its_tombstone() {
         .delete(&journals[1].at.id, DeleteIf::Any)
         .await
         .expect("deleted");
-    assert_eq!(counts().await, [0, 0, 0, 0, 0, 0, 2]);
+    assert_eq!(counts(), [0, 0, 0, 0, 0, 0, 2]);
 }
 
 /// S163
@@ -179,18 +178,52 @@ async fn a_file_that_is_locked_for_too_long_is_unavailable() {
     let store = SqliteStore::options().busy_timeout(Duration::from_millis(50));
     let store: Store = Arc::new(store.open(folder.file()).await.expect("opens"));
     let mut journal = Journal::create(&store, "a").await;
-    let mut other = super::connect(&folder).await;
-    sqlx::query("BEGIN IMMEDIATE")
-        .execute(&mut other)
-        .await
-        .expect("locked");
+    let other = super::connect(&folder);
+    other.execute_batch("BEGIN IMMEDIATE").expect("locked");
     assert_eq!(reason(journal.write("x").await), StoreReason::Unavailable);
     journal.whole().await;
-    sqlx::query("ROLLBACK")
-        .execute(&mut other)
-        .await
-        .expect("free");
+    other.execute_batch("ROLLBACK").expect("free");
     assert_eq!(journal.write("x").await, Ok(Version(2)));
+}
+
+/// What a task has begun is done as a whole, whether or not the task is there to hear of it.
+#[tokio::test]
+async fn an_append_that_nobody_waits_for_is_done_once_or_not_at_all() {
+    let folder = Folder::new();
+    let store = folder.store().await;
+    let journal = Journal::create(&store, "a").await;
+    let entries = journal.next(EntryClass::Input, &["1", "2"]);
+    for _ in 0..3 {
+        let other = super::connect(&folder);
+        other.execute_batch("BEGIN IMMEDIATE").expect("locked");
+        {
+            let append = journal.try_append(None, [1; 16], &entries);
+            let mut append = std::pin::pin!(append);
+            let first = std::future::poll_fn(|cx| {
+                std::task::Poll::Ready(append.as_mut().poll(cx).is_ready())
+            });
+            assert!(!first.await, "the file is held");
+        }
+        other.execute_batch("ROLLBACK").expect("free");
+        // This comes after it or before it, and is the same append.
+        let again = journal.try_append(None, [1; 16], &entries).await;
+        assert_eq!(again, Ok(Version(3)));
+        assert_eq!(journal.whole().await.entries.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_file_is_refused() {
+    for name in ["", ":memory:"] {
+        let opened = SqliteStore::open(name).await;
+        assert_eq!(reason(opened), StoreReason::Refused, "{name:?}");
+    }
+    // What looks like an address is the name of a file.
+    let folder = Folder::new();
+    let name = "file:sessions.db?mode=memory";
+    let path = folder.file().with_file_name(name);
+    SqliteStore::open(&path).await.expect("opens").close().await;
+    assert!(path.exists());
 }
 
 /// S126: the file is closed, by all who had it open, and opened again.
@@ -273,8 +306,7 @@ async fn s122_nothing_that_is_told_shows_content() {
         &folder,
         "CREATE TRIGGER fault BEFORE INSERT ON entries \
         BEGIN SELECT RAISE(ABORT, 'the-secret-content'); END",
-    )
-    .await;
+    );
     journal.reload().await;
     let broken = journal.input(2, SECRET).await.expect_err("injected");
     let told = format!("{shown} {reused:?} {broken:?} {broken} {}", logs.text());

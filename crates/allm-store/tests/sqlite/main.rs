@@ -23,8 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use allm_store::SqliteStore;
-use sqlx::ConnectOptions;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use rusqlite::Connection;
 use support::Store;
 
 /// A folder of its own, removed at the end.
@@ -58,25 +57,18 @@ impl Drop for Folder {
 }
 
 /// The file as any other program would open it.
-pub(crate) async fn connect(folder: &Folder) -> SqliteConnection {
-    let options = SqliteConnectOptions::new().filename(folder.file());
-    options
-        .create_if_missing(true)
-        .disable_statement_logging()
-        .connect()
-        .await
-        .expect("opens")
+pub(crate) fn connect(folder: &Folder) -> Connection {
+    Connection::open(folder.file()).expect("opens")
 }
 
-pub(crate) async fn execute(folder: &Folder, sql: &str) {
-    let sql = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
-    sql.execute(&mut connect(folder).await).await.expect("done");
+pub(crate) fn execute(folder: &Folder, sql: &str) {
+    connect(folder).execute_batch(sql).expect("done");
 }
 
 /// The only column of all rows.
-pub(crate) async fn rows(folder: &Folder, sql: &'static str) -> Vec<i64> {
-    let rows = sqlx::query_scalar(sql);
-    rows.fetch_all(&mut connect(folder).await)
-        .await
-        .expect("done")
+pub(crate) fn rows(folder: &Folder, sql: &str) -> Vec<i64> {
+    let connection = connect(folder);
+    let mut rows = connection.prepare(sql).expect("a statement");
+    let rows = rows.query_map([], |row| row.get(0)).expect("rows");
+    rows.map(|row| row.expect("read")).collect()
 }

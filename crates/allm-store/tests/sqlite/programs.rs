@@ -71,7 +71,7 @@ async fn s117_eight_programs_migrate_an_empty_file_once() {
     programs::all_succeed((0..8).map(|name| start(&folder, name, 0)).collect());
     let store = folder.store().await;
     assert_eq!(listed(&store, &SessionFilter::new(), 50).await.len(), 8);
-    assert_eq!(rows(&folder, "SELECT count(*) FROM allm_schema").await, [1]);
+    assert_eq!(rows(&folder, "SELECT count(*) FROM allm_schema"), [1]);
 }
 
 /// Wherever the program is killed, the file has no table of ours or all of them.
@@ -85,7 +85,7 @@ async fn s117_a_program_killed_in_mid_migration_leaves_the_old_or_the_new_schema
         program.wait().expect("it ended");
         if folder.file().exists() {
             let tables = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'";
-            let tables = rows(&folder, tables).await[0];
+            let tables = rows(&folder, tables)[0];
             assert!(tables == 0 || tables == 8, "{tables} tables");
         }
         Journal::create(&folder.store().await, "after").await;

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::time::{Duration, Instant};
 
-use sqlx::{ConnectOptions as _, Connection as _};
+use rusqlite::Connection;
 
 use crate::support::home::Ended;
 use crate::support::stored::{Stored, waits_for_approval};
@@ -149,17 +149,12 @@ fn a_database_that_another_program_holds() {
     let file = home.database();
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::copy(first.database(), &file).unwrap();
-    let mut other = stored.wait(async {
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&file);
-        let mut other = options.connect().await.unwrap();
-        let mode = sqlx::query_scalar::<_, String>("PRAGMA journal_mode = DELETE");
-        assert_eq!(mode.fetch_one(&mut other).await.unwrap(), "delete");
-        sqlx::raw_sql("BEGIN EXCLUSIVE")
-            .execute(&mut other)
-            .await
-            .unwrap();
-        other
+    let other = Connection::open(&file).unwrap();
+    let mode = other.query_row("PRAGMA journal_mode = DELETE", [], |row| {
+        row.get::<_, String>(0)
     });
+    assert_eq!(mode.unwrap(), "delete");
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     for command in [
         &["sessions", "list"][..],
         &["sessions", "approve", "waits"],
@@ -186,10 +181,8 @@ fn a_database_that_another_program_holds() {
             "it waits a while before it gives up"
         );
     }
-    stored.wait(async {
-        sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
-        other.close().await.unwrap();
-    });
+    other.execute_batch("ROLLBACK").unwrap();
+    other.close().unwrap();
     assert_eq!(home.allm(["sessions", "list"]).code, Some(0));
 }
 

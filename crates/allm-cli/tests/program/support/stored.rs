@@ -8,9 +8,8 @@ use allm::{
     ApprovalRule, DurableSession, Effect, Engine, Fake, Script, Sessions, Tool, ToolReply, Usage,
 };
 use allm_store::{Clock, SqliteStore};
+use rusqlite::Connection;
 use serde_json::{Value, json};
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tokio::runtime::Runtime;
 
 use super::Home;
@@ -66,41 +65,29 @@ impl Stored {
     }
 
     /// The file as any other program would open it.
-    pub(crate) fn connect(&self) -> SqliteConnection {
-        let options = SqliteConnectOptions::new().filename(&self.file);
-        self.wait(options.disable_statement_logging().connect())
-            .unwrap()
+    pub(crate) fn connect(&self) -> Connection {
+        Connection::open(&self.file).unwrap()
     }
 
     /// Holds the file, as another program would, until this goes: others may read it and not write.
-    pub(crate) fn locked(&self) -> Locked<'_> {
-        let mut holder = self.connect();
-        self.wait(sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut holder))
-            .unwrap();
-        Locked {
-            stored: self,
-            holder,
-        }
+    pub(crate) fn locked(&self) -> Locked {
+        let holder = self.connect();
+        holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+        Locked(holder)
     }
 
     /// Does something to the file behind everybody's back.
-    pub(crate) fn execute(&self, sql: &'static str) {
-        let mut connection = self.connect();
-        self.wait(sqlx::raw_sql(sql).execute(&mut connection))
-            .unwrap();
+    pub(crate) fn execute(&self, sql: &str) {
+        self.connect().execute_batch(sql).unwrap();
     }
 }
 
 /// A file that is held.
-pub(crate) struct Locked<'a> {
-    stored: &'a Stored,
-    holder: SqliteConnection,
-}
+pub(crate) struct Locked(Connection);
 
-impl Drop for Locked<'_> {
+impl Drop for Locked {
     fn drop(&mut self) {
-        let freed = sqlx::raw_sql("ROLLBACK").execute(&mut self.holder);
-        self.stored.wait(freed).unwrap();
+        self.0.execute_batch("ROLLBACK").unwrap();
     }
 }
 

@@ -2,31 +2,27 @@
 
 use std::path::Path;
 
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use rusqlite::{Connection, OpenFlags};
 
-async fn connect(file: &Path) -> SqliteConnection {
-    let options = SqliteConnectOptions::new().filename(file);
-    let options = options.disable_statement_logging();
-    options.connect().await.expect("opens")
+fn connect(file: &Path) -> Connection {
+    Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE).expect("opens")
 }
 
-pub(crate) async fn execute(file: &Path, sql: &str) {
-    let mut connection = connect(file).await;
-    let statements = sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned()));
-    let done = statements.execute(&mut connection).await;
+pub(crate) fn execute(file: &Path, sql: &str) {
+    let done = connect(file).execute_batch(sql);
     done.unwrap_or_else(|error| panic!("{error}: {sql}"));
 }
 
 /// As [`execute`], in a file that is not there yet.
-pub(crate) async fn created(file: &Path, sql: &str) {
+pub(crate) fn created(file: &Path, sql: &str) {
     std::fs::write(file, "").expect("a file");
-    execute(file, sql).await;
+    execute(file, sql);
 }
 
 /// The only column of all rows, which is text.
-pub(crate) async fn texts(file: &Path, sql: String) -> Vec<String> {
-    let mut connection = connect(file).await;
-    let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql));
-    rows.fetch_all(&mut connection).await.expect("read")
+pub(crate) fn texts(file: &Path, sql: &str) -> Vec<String> {
+    let connection = connect(file);
+    let mut rows = connection.prepare(sql).expect("a statement");
+    let rows = rows.query_map([], |row| row.get(0)).expect("rows");
+    rows.map(|text| text.expect("read")).collect()
 }

@@ -55,9 +55,9 @@ impl Database {
     }
 
     /// What anybody with access to the database can do to it.
-    pub(crate) async fn execute(&self, sql: &str) {
+    pub(crate) fn execute(&self, sql: &str) {
         match self {
-            Self::Sqlite(folder) => execute(&folder.join("sessions.db"), sql).await,
+            Self::Sqlite(folder) => execute(&folder.join("sessions.db"), sql),
             Self::Postgres { server, url } => {
                 drop(server.psql(url, &format!("SET search_path TO allm; {sql}")));
             }
@@ -65,9 +65,9 @@ impl Database {
     }
 
     /// Makes its tables, as another release did.
-    pub(crate) async fn create(&self, sql: &str) {
+    pub(crate) fn create(&self, sql: &str) {
         match self {
-            Self::Sqlite(folder) => created(&folder.join("sessions.db"), sql).await,
+            Self::Sqlite(folder) => created(&folder.join("sessions.db"), sql),
             Self::Postgres { server, url } => drop(server.psql(url, sql)),
         }
     }
@@ -81,18 +81,18 @@ impl Database {
         }
     }
 
-    pub(crate) async fn tables(&self) -> Tables {
+    pub(crate) fn tables(&self) -> Tables {
         let mut all = BTreeMap::new();
         match self {
             Self::Sqlite(folder) => {
                 let file = folder.join("sessions.db");
                 let names = "SELECT name FROM sqlite_schema WHERE type = 'table'";
-                for table in texts(&file, names.to_owned()).await {
+                for table in texts(&file, names) {
                     let columns = format!("SELECT name FROM pragma_table_info('{table}')");
                     let mut rows: Vec<Row> = Vec::new();
-                    for column in texts(&file, columns).await {
+                    for column in texts(&file, &columns) {
                         let cells = format!("SELECT quote(\"{column}\") FROM \"{table}\"");
-                        let cells = texts(&file, cells).await;
+                        let cells = texts(&file, &cells);
                         rows.resize(cells.len(), Row::new());
                         for (row, cell) in rows.iter_mut().zip(cells) {
                             row.extend(unquoted(&cell).map(|cell| (column.clone(), cell)));

@@ -11,7 +11,7 @@ const STEPS: usize = 32;
 /// sqlx proves that it knows a password in 819 steps and lets everybody else go first after each of them. On a thread that
 /// has much to do, where a turn may take 40 milliseconds to come round, that is half a minute until there is a connection.
 /// Some 30 turns do no harm: the steps of one take a millisecond or two.
-pub(crate) async fn in_few_turns<T>(work: impl Future<Output = T>) -> T {
+pub(super) async fn in_few_turns<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     poll_fn(|cx| {
         for _ in 1..STEPS {

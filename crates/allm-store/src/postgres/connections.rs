@@ -6,32 +6,32 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::connecting::in_few_turns;
 
-pub(crate) struct Connections<C: Connection> {
-    options: C::Options,
+pub(super) struct Connections {
+    options: PgConnectOptions,
     permits: Semaphore,
-    idle: Mutex<Vec<C>>,
+    idle: Mutex<Vec<PgConnection>>,
     wait: Duration,
 }
 
 /// A connection that is lent. Dropping it closes it.
-pub(crate) struct Lent<'a, C: Connection> {
-    pub(crate) connection: C,
+pub(super) struct Lent<'a> {
+    pub(super) connection: PgConnection,
     /// Whether it was used before, so that it may be dead without anybody having noticed.
-    #[cfg(feature = "postgres")]
-    pub(crate) used: bool,
-    from: &'a Connections<C>,
+    pub(super) used: bool,
+    from: &'a Connections,
     _permit: SemaphorePermit<'a>,
 }
 
-impl<C: Connection> Connections<C> {
+impl Connections {
     /// At most `size` connections; whoever waits for one, or for the database to answer, waits this long.
-    pub(crate) fn new(options: C::Options, size: u32, wait: Duration) -> Self {
+    pub(super) fn new(options: PgConnectOptions, size: u32, wait: Duration) -> Self {
         Self {
             options,
             permits: Semaphore::new(size.max(1) as usize),
@@ -40,12 +40,11 @@ impl<C: Connection> Connections<C> {
         }
     }
 
-    pub(crate) async fn lend(&self) -> Result<Lent<'_, C>, sqlx::Error> {
+    pub(super) async fn lend(&self) -> Result<Lent<'_>, sqlx::Error> {
         let lend = async {
             let permit = self.permits.acquire().await;
             let permit = permit.map_err(|_| sqlx::Error::PoolClosed)?;
             let idle = self.idle().pop();
-            #[cfg(feature = "postgres")]
             let used = idle.is_some();
             let connection = match idle {
                 Some(connection) => connection,
@@ -53,7 +52,6 @@ impl<C: Connection> Connections<C> {
             };
             Ok(Lent {
                 connection,
-                #[cfg(feature = "postgres")]
                 used,
                 from: self,
                 _permit: permit,
@@ -64,19 +62,17 @@ impl<C: Connection> Connections<C> {
     }
 
     /// How long an answer is waited for.
-    #[cfg(feature = "postgres")]
-    pub(crate) const fn patience(&self) -> Duration {
+    pub(super) const fn patience(&self) -> Duration {
         self.wait
     }
 
     /// Closes those that are idle: when one is found dead, so are the others.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn forget_idle(&self) {
+    pub(super) fn forget_idle(&self) {
         self.idle().clear();
     }
 
     /// Closes those that are idle and waits until they are.
-    pub(crate) async fn close(&self) {
+    pub(super) async fn close(&self) {
         let idle = std::mem::take(&mut *self.idle());
         for connection in idle {
             // It is closed in any case; there is nobody to tell how it went.
@@ -84,14 +80,14 @@ impl<C: Connection> Connections<C> {
         }
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<C>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<PgConnection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<C: Connection> Lent<'_, C> {
+impl Lent<'_> {
     /// Gives it back, to be lent again.
-    pub(crate) fn keep(self) {
+    pub(super) fn keep(self) {
         self.from.idle().push(self.connection);
     }
 }
