@@ -87,10 +87,32 @@ impl fmt::Display for Timestamp {
         let rest = self.0.rem_euclid(DAY);
         let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
         let (second, milli) = (rest / 1000 % 60, rest % 1000);
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"
-        )
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let (year_at, month_at, day_at) = (0..4, 5..7, 8..10);
+        let (hour_at, minute_at, second_at, milli_at) = (11..13, 14..16, 17..19, 20..23);
+        for (number, place) in [
+            (year, year_at),
+            (month, month_at),
+            (day, day_at),
+            (hour, hour_at),
+            (minute, minute_at),
+            (second, second_at),
+            (milli, milli_at),
+        ] {
+            put_digits(number, text.get_mut(place).unwrap_or_default());
+        }
+        f.write_str(str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+/// Every entry of a journal has some times in it, and the machinery of formatting costs more than all else that is
+/// written of them.
+fn put_digits(number: i64, place: &mut [u8]) {
+    let mut rest = number.unsigned_abs();
+    for digit in place.iter_mut().rev() {
+        // Below ten.
+        *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
     }
 }
 

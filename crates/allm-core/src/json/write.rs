@@ -31,11 +31,16 @@ pub(super) enum Form {
 
 /// Writes the text of a value.
 pub(super) fn to_vec<T: Serialize + ?Sized>(value: &T, form: Form) -> Result<Vec<u8>, JsonError> {
+    // What is hashed is let go at once, so it may have room that it does not need.
+    let (bytes, fields) = match form {
+        Form::Declared => (128, 0),
+        Form::Canonical => (1024, 32),
+    };
     let mut writer = Writer {
-        out: Vec::with_capacity(128),
+        out: Vec::with_capacity(bytes),
         form,
         depth: 0,
-        fields: Vec::new(),
+        fields: Vec::with_capacity(fields),
         spare: Vec::new(),
         shown: String::new(),
     };

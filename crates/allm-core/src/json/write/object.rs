@@ -42,6 +42,22 @@ pub(super) struct Field {
     /// Behind the quote that ends the key.
     key_end: usize,
     end: usize,
+    /// What tells most keys apart at a glance.
+    first: First,
+}
+
+/// The first bytes of a key that has no escapes, in their order; zeros where it is shorter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct First(u64);
+
+impl First {
+    fn of(key: &[u8]) -> Self {
+        let mut first = [0; size_of::<u64>()];
+        for (to, from) in first.iter_mut().zip(key) {
+            *to = *from;
+        }
+        Self(u64::from_be_bytes(first))
+    }
 }
 
 impl Field {
@@ -63,15 +79,21 @@ impl Field {
         }
     }
 
+    /// The key as it is written, without its quotes.
+    fn bare(self, out: &[u8]) -> &[u8] {
+        let bare = self.start + 1..self.key_end.saturating_sub(1);
+        out.get(bare).unwrap_or_default()
+    }
+
     /// By code points, which is by the bytes of UTF-8.
     fn compare(self, other: Self, out: &[u8]) -> Ordering {
-        let bare = |field: Self| {
-            field
-                .quoted(out)
-                .split_last()
-                .map_or(&[][..], |(_, key)| key)
-        };
-        let (one, two) = (bare(self), bare(other));
+        // What stands behind a shorter key is less than any byte of a longer one, or the same.
+        let at_a_glance = self.first.cmp(&other.first);
+        at_a_glance.then_with(|| self.compare_whole(other, out))
+    }
+
+    fn compare_whole(self, other: Self, out: &[u8]) -> Ordering {
+        let (one, two) = (self.bare(out), other.bare(out));
         // What is escaped has another place than what it stands for.
         if one.contains(&b'\\') || two.contains(&b'\\') {
             return self.key(out).cmp(&other.key(out));
@@ -119,8 +141,16 @@ impl<'a> Object<'a> {
 
     /// The key was written.
     fn named(&mut self) {
-        self.field.key_end = self.writer.out.len();
-        self.writer.out.push(b':');
+        let out = &mut self.writer.out;
+        self.field.key_end = out.len();
+        if self.writer.form == Form::Canonical {
+            let written = self.field.bare(out);
+            self.field.first = match written.contains(&b'\\') {
+                true => First::of(self.field.key(out).as_bytes()),
+                false => First::of(written),
+            };
+        }
+        out.push(b':');
     }
 
     /// The writer, for the value of this key.
