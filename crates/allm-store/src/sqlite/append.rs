@@ -7,7 +7,8 @@ use allm_core::{
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
-use super::write::{Found, exact, put_tags, replace_snapshot};
+use super::sql::Sql;
+use super::write::{Found, Listed, exact, put_tags, replace_snapshot};
 use super::{SqliteStore, blobs, row};
 use crate::database::content::Place;
 use crate::database::{count, integer, tags};
@@ -122,32 +123,46 @@ impl Append {
         found: &Found,
         last: &Entry,
     ) -> Result<(), rusqlite::Error> {
-        let set = match self.ending {
-            None => {
-                "UPDATE sessions
-                 SET version = ?, updated_at = ?, status = ?, runnable = ?, next_expiry = ?
-                 WHERE key = ?"
-            }
-            Some(_) => {
-                "UPDATE sessions
-                 SET version = ?, updated_at = ?, status = ?, runnable = ?, next_expiry = ?,
-                     holder = NULL, lease_until = NULL
-                 WHERE key = ?"
-            }
+        let HeadUpdate {
+            status,
+            runnable,
+            next_expiry,
+            tags,
+            ..
+        } = &self.head;
+        let listed = Listed {
+            status: status.as_str().to_owned(),
+            runnable: *runnable,
+            next_expiry: next_expiry.map(Timestamp::as_millis),
+            tags: tags::all(tags),
         };
-        connection.prepare_cached(set)?.execute((
-            integer(last.version.0),
-            last.at.as_millis(),
-            self.head.status.as_str(),
-            self.head.runnable,
-            self.head.next_expiry.map(Timestamp::as_millis),
-            found.key,
-        ))?;
-        let tags = tags::all(&self.head.tags);
-        if tags != found.tags {
-            let set = "UPDATE sessions SET tags = ? WHERE key = ?";
-            connection.prepare_cached(set)?.execute((tags, found.key))?;
-            put_tags(connection, found.key, &self.head.tags)?;
+        // What stays as it is is not set: each index that has it would be written again.
+        let mut set = Sql::new("UPDATE sessions SET version = ");
+        set.bind(integer(last.version.0))
+            .push(", updated_at = ")
+            .bind(last.at.as_millis());
+        let known = &found.listed;
+        if listed.status != known.status {
+            set.push(", status = ").bind(listed.status);
+        }
+        if listed.runnable != known.runnable {
+            set.push(", runnable = ").bind(listed.runnable);
+        }
+        if listed.next_expiry != known.next_expiry {
+            set.push(", next_expiry = ").bind(listed.next_expiry);
+        }
+        if self.ending.is_some() {
+            set.push(", holder = NULL, lease_until = NULL");
+        }
+        let has_new_tags = listed.tags != known.tags;
+        if has_new_tags {
+            set.push(", tags = ").bind(listed.tags);
+        }
+        set.push(" WHERE key = ").bind(found.key);
+        let values = rusqlite::params_from_iter(set.values);
+        connection.prepare_cached(&set.text)?.execute(values)?;
+        if has_new_tags {
+            put_tags(connection, found.key, tags)?;
         }
         Ok(())
     }

@@ -9,10 +9,16 @@ use super::fault::{Fault, is_busy};
 use crate::clock::Clock;
 use crate::database::schema::{self, Migrate, Migration};
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    sql: include_str!("../../migrations/sqlite/0001_sessions.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        sql: include_str!("../../migrations/sqlite/0001_sessions.sql"),
+    },
+    Migration {
+        number: 2,
+        sql: include_str!("../../migrations/sqlite/0002_rows.sql"),
+    },
+];
 
 /// More statements than all that the store has, without those of lists.
 const STATEMENTS: usize = 64;

@@ -27,7 +27,15 @@ pub(super) struct Found {
     pub(super) fence: Option<Fence>,
     pub(super) last_fence: Fence,
     pub(super) lease: Option<HeldLease>,
-    /// As they are kept.
+    pub(super) listed: Listed,
+}
+
+/// What listings are filtered by, as it is kept.
+#[derive(PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) status: String,
+    pub(super) runnable: bool,
+    pub(super) next_expiry: Option<i64>,
     pub(super) tags: Vec<u8>,
 }
 
@@ -45,7 +53,8 @@ pub(super) fn named(
     id: &SessionId,
 ) -> Result<Option<Found>, Fault> {
     let found =
-        "SELECT key, uid, version, fence, holder, lease_until, tags FROM sessions WHERE id = ?";
+        "SELECT key, uid, version, fence, holder, lease_until, status, runnable, next_expiry, tags
+                 FROM sessions WHERE id = ?";
     let mut found = connection.prepare_cached(found)?;
     let mut found = found.query([id.as_str()])?;
     let Some(found) = found.next()? else {
@@ -60,7 +69,12 @@ pub(super) fn named(
         fence: lease.as_ref().map(|_| last_fence),
         last_fence,
         lease: lease.filter(|held| now < held.expires_at),
-        tags: found.get(6)?,
+        listed: Listed {
+            status: found.get(6)?,
+            runnable: found.get(7)?,
+            next_expiry: found.get(8)?,
+            tags: found.get(9)?,
+        },
     }))
 }
 
