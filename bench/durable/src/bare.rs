@@ -9,6 +9,8 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 use tokio::sync::oneshot;
 
+use crate::listener::Appended;
+
 /// A connection of one's own.
 pub(crate) enum Bare {
     /// On a thread that does one transaction after the other: who writes from a task must not block it.
@@ -51,15 +53,21 @@ impl Bare {
         Ok(Self::Postgres(connection))
     }
 
-    /// Writes the rows of one transaction after the other; how long that took.
+    /// Writes the rows of one transaction after the other, each after its pause; how long that took without the pauses.
     pub(crate) async fn insert(
         &mut self,
         session: i64,
-        transactions: &[Vec<usize>],
+        transactions: &[Appended],
     ) -> anyhow::Result<Duration> {
-        let begun = Instant::now();
+        let mut took = Duration::ZERO;
         let mut version = 0_i64;
-        for lengths in transactions {
+        for Appended { pause, lengths } in transactions {
+            // A turn works meanwhile, and does not sleep.
+            let paused = Instant::now();
+            while paused.elapsed() < *pause {
+                std::hint::spin_loop();
+            }
+            let begun = Instant::now();
             let rows = lengths.iter().map(|length| {
                 version += 1;
                 (session, version, *length)
@@ -86,8 +94,9 @@ impl Bare {
                     transaction.commit().await?;
                 }
             }
+            took += begun.elapsed();
         }
-        Ok(begun.elapsed())
+        Ok(took)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A store that notes what is written to another, so that the same bytes can be written without it.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use allm::{
     AppendId, BoxFuture, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
@@ -9,31 +9,57 @@ use allm::{
     StoreError, Takeover, Timestamp, Version, WriterId,
 };
 
+/// What one append wrote.
+#[derive(Clone)]
+pub(crate) struct Appended {
+    /// How long nothing had been written before it.
+    pub(crate) pause: Duration,
+    /// The lengths of its entries.
+    pub(crate) lengths: Vec<usize>,
+}
+
 /// Passes everything on.
 pub(crate) struct Listener {
     store: Arc<dyn SessionStore>,
-    /// For each append the lengths of its entries.
-    appends: Mutex<Vec<Vec<usize>>>,
+    noted: Mutex<Noted>,
+}
+
+#[derive(Default)]
+struct Noted {
+    /// When the last write ended.
+    ended: Option<Instant>,
+    appends: Vec<Appended>,
 }
 
 impl Listener {
     pub(crate) fn new(store: Arc<dyn SessionStore>) -> Self {
         Self {
             store,
-            appends: Mutex::default(),
+            noted: Mutex::default(),
         }
     }
 
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn note(&self, entries: &[Entry]) {
+        let mut noted = self.noted();
+        let pause = noted.ended.map_or(Duration::ZERO, |ended| ended.elapsed());
         let lengths = entries.iter().map(|entry| entry.bytes.len()).collect();
-        let mut appends = self.appends.lock().unwrap_or_else(PoisonError::into_inner);
-        appends.push(lengths);
+        noted.appends.push(Appended { pause, lengths });
+    }
+
+    /// Notes when a write has ended.
+    async fn written<T>(&self, write: BoxFuture<'_, T>) -> T {
+        let written = write.await;
+        self.noted().ended = Some(Instant::now());
+        written
     }
 
     /// What was appended since the last time.
-    pub(crate) fn take(&self) -> Vec<Vec<usize>> {
-        let mut appends = self.appends.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *appends)
+    pub(crate) fn take(&self) -> Vec<Appended> {
+        std::mem::take(&mut *self.noted()).appends
     }
 }
 
@@ -59,7 +85,8 @@ impl SessionStore for Listener {
         head: &'a HeadUpdate,
     ) -> BoxFuture<'a, Result<Version, StoreError>> {
         self.note(entries);
-        self.store.append(at, fence, append_id, entries, head)
+        let append = self.store.append(at, fence, append_id, entries, head);
+        Box::pin(self.written(append))
     }
 
     fn append_and_release<'a>(
@@ -73,7 +100,8 @@ impl SessionStore for Listener {
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.note(entries);
         let store = &self.store;
-        store.append_and_release(at, lease, append_id, entries, head, snapshot)
+        let append = store.append_and_release(at, lease, append_id, entries, head, snapshot);
+        Box::pin(self.written(append))
     }
 
     fn list<'a>(
@@ -99,7 +127,8 @@ impl SessionStore for Listener {
         ttl: Duration,
         takeover: Takeover,
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
-        self.store.acquire(id, holder, ttl, takeover)
+        let acquire = self.store.acquire(id, holder, ttl, takeover);
+        Box::pin(self.written(acquire))
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, Result<Lease, StoreError>> {

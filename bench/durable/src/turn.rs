@@ -9,7 +9,7 @@ use anyhow::ensure;
 use serde_json::json;
 
 use crate::bare::Bare;
-use crate::listener::Listener;
+use crate::listener::{Appended, Listener};
 use crate::{Said, Stage, engine, median};
 
 /// A store, what writes to it bare, and what both took.
@@ -20,9 +20,11 @@ struct Kept {
     engine: Engine,
     bare: Option<Bare>,
     turns: Vec<Duration>,
-    /// One transaction for each entry.
+    /// One transaction for each entry, at the pace of the turn.
+    paced: Vec<Duration>,
+    /// The same, one after the other.
     singly: Vec<Duration>,
-    /// One transaction for each append.
+    /// One transaction for each append, one after the other.
     together: Vec<Duration>,
     entries: usize,
     appends: usize,
@@ -44,6 +46,7 @@ pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said>
             engine: engine(count)?,
             bare,
             turns: Vec::new(),
+            paced: Vec::new(),
             singly: Vec::new(),
             together: Vec::new(),
             entries: 0,
@@ -74,14 +77,14 @@ pub(crate) async fn measure(stage: &Stage, count: usize) -> anyhow::Result<Said>
             let (entries, appends) = (kept.entries, kept.appends);
             said.insert(format!("D1 {name}, entries of a tool turn"), json!(entries));
             said.insert(format!("D1 {name}, appends of a tool turn"), json!(appends));
-            said.insert(
-                format!("D1 {name}, bare inserts, one transaction an entry, µs"),
-                median(kept.singly),
-            );
-            said.insert(
-                format!("D1 {name}, bare inserts, one transaction an append, µs"),
-                median(kept.together),
-            );
+            for (how, times) in [
+                ("an entry, at the pace of the turn", kept.paced),
+                ("an entry", kept.singly),
+                ("an append", kept.together),
+            ] {
+                let what = format!("D1 {name}, bare inserts, one transaction {how}, µs");
+                said.insert(what, median(times));
+            }
         }
     }
     Ok(said)
@@ -95,14 +98,38 @@ impl Kept {
         let _ = session.reply(&self.engine, "Go").await?;
         self.turns.push(begun.elapsed());
         let appends = self.listener.take();
-        let entries: Vec<Vec<usize>> = appends.iter().flatten().map(|one| vec![*one]).collect();
-        (self.entries, self.appends) = (entries.len(), appends.len());
+        let paced = singly(&appends);
+        (self.entries, self.appends) = (paced.len(), appends.len());
         if let Some(bare) = &mut self.bare {
-            let session = 2 * i64::try_from(round)?;
-            self.singly.push(bare.insert(session, &entries).await?);
+            let session = 3 * i64::try_from(round)?;
+            self.paced.push(bare.insert(session, &paced).await?);
+            let at_once = without_pauses(&paced);
+            self.singly.push(bare.insert(session + 1, &at_once).await?);
+            let at_once = without_pauses(&appends);
             self.together
-                .push(bare.insert(session + 1, &appends).await?);
+                .push(bare.insert(session + 2, &at_once).await?);
         }
         Ok(())
     }
+}
+
+/// Each entry by itself, the first of an append after its pause.
+fn singly(appends: &[Appended]) -> Vec<Appended> {
+    let entries = appends.iter().flat_map(|append| {
+        let pauses = std::iter::once(append.pause).chain(std::iter::repeat(Duration::ZERO));
+        pauses.zip(&append.lengths)
+    });
+    let entry = |(pause, length): (Duration, &usize)| Appended {
+        pause,
+        lengths: vec![*length],
+    };
+    entries.map(entry).collect()
+}
+
+fn without_pauses(appends: &[Appended]) -> Vec<Appended> {
+    let at_once = |append: &Appended| Appended {
+        pause: Duration::ZERO,
+        lengths: append.lengths.clone(),
+    };
+    appends.iter().map(at_once).collect()
 }
