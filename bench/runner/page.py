@@ -159,16 +159,23 @@ def starts(found):
     return text
 
 
+# How bare inserts were made, as the program for sessions says it.
+SINGLY, PACED, TOGETHER = "an entry", "an entry, at the pace of the turn", "an append"
+
+
 def kept(found):
     """D1 to D3."""
     rows = [[name, number(value, 3)] for name, value in found.items()]
     text = table(["", "median"], rows)
     ours = found.get("D1 SQLite, a tool turn, µs")
-    bare = {unit: found.get(f"D1 SQLite, bare inserts, one transaction an {unit}, µs") for unit in ("entry", "append")}
-    if ours and all(bare.values()):
+    bare = {how: found.get(f"D1 SQLite, bare inserts, one transaction {how}, µs") for how in (SINGLY, PACED, TOGETHER)}
+    unkept = found.get("D1 no session, a tool turn, µs")
+    if ours and unkept and all(bare.values()):
         text += "\n" + table(["a durable turn on SQLite to the bare inserts", "", "target"], [
-            ["of its entries, each as it happens", number(ours / bare["entry"]), verdict(ours / bare["entry"], 1.5)],
-            ["of its entries, put together as the appends are", number(ours / bare["append"]), ""],
+            ["of its entries, one after the other", number(ours / bare[SINGLY]), verdict(ours / bare[SINGLY], 1.5)],
+            ["of its entries, at the pace of the turn", number(ours / bare[PACED]), ""],
+            ["the same, and the turn that is not kept", number(ours / (bare[PACED] + unkept)), ""],
+            ["of its entries, put together as the appends are", number(ours / bare[TOGETHER]), ""],
         ])
     return text
 

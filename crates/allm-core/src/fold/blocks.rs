@@ -49,6 +49,9 @@ impl Blocks {
             if known < place {
                 return known;
             }
+        } else {
+            // Most answers have no other.
+            self.blocks.reserve_exact(1);
         }
         self.blocks.push(Block {
             kind,

@@ -21,9 +21,10 @@ pub(super) struct TurnFold {
     calls: Calls,
     completed: Option<Arc<MessageCompleted>>,
     finish: Option<FinishReason>,
-    usage: Option<Usage>,
+    /// Told by itself, which is rare.
+    usage: Option<Box<Usage>>,
     metadata: Map,
-    error: Option<Failure>,
+    error: Option<Box<Failure>>,
     tool_messages: BTreeMap<u32, Message>,
     /// By the index of the call that halts.
     halts: BTreeMap<u32, Map>,
@@ -48,7 +49,7 @@ impl TurnFold {
             Event::MessageCompleted(event) => self.complete(event),
             Event::RawChunk(event) => {
                 if let Some(usage) = &event.usage {
-                    self.usage = Some(usage.clone());
+                    self.usage = Some(Box::new(usage.clone()));
                 }
             }
             Event::ToolResultEncoded(event) => {
@@ -91,7 +92,7 @@ impl TurnFold {
 
     pub(super) fn fail(&mut self, failure: &Failure) {
         if self.error.is_none() {
-            self.error = Some(failure.clone());
+            self.error = Some(Box::new(failure.clone()));
         }
     }
 
@@ -103,7 +104,7 @@ impl TurnFold {
         } else if self.usage.is_none()
             && let Some(earlier) = &self.completed
         {
-            self.usage.clone_from(&earlier.usage);
+            self.usage = earlier.usage.clone().map(Box::new);
         }
         for (key, value) in &event.metadata {
             self.metadata.insert(key.clone(), value.clone());
@@ -140,7 +141,8 @@ impl TurnFold {
         let ended = self.completed.is_some();
         let mut completed = self.completed.take().map(Arc::unwrap_or_clone);
         let usage = completed.as_mut().and_then(|end| end.usage.take());
-        let usage = self.usage.take().or(usage).unwrap_or_default();
+        let usage = self.usage.take().map(|usage| *usage).or(usage);
+        let usage = usage.unwrap_or_default();
         let started = self.started.take();
         let (message, completed) = self.message(completed, started.as_deref());
         let finish = match &self.error {
@@ -150,7 +152,7 @@ impl TurnFold {
         };
         let mut response = Response {
             finish_reason: finish,
-            error: self.error,
+            error: self.error.map(|error| *error),
             usage,
             metadata: self.metadata,
             provider: message

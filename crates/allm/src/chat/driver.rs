@@ -82,11 +82,12 @@ impl Shows {
 impl RunDriver {
     /// Starts a run: every check that needs no provider is made here.
     pub(crate) fn start(
-        plan: Plan,
+        mut plan: Plan,
         kind: RunKind,
         cancel: Option<CancelToken>,
     ) -> Result<Self, Error> {
         let started = Run::start(plan.run_setup(kind))?;
+        plan.has_begun();
         if let Command::CallModel(call) = started.run.command() {
             let passes = match kind {
                 RunKind::Chat => Passes::Two,

@@ -25,8 +25,9 @@ pub(crate) struct GenerateDriver {
 
 impl GenerateDriver {
     /// Begins a call: every check that needs no provider is made here.
-    pub(crate) fn start(plan: Plan, cancel: Option<CancelToken>) -> Result<Self, Error> {
+    pub(crate) fn start(mut plan: Plan, cancel: Option<CancelToken>) -> Result<Self, Error> {
         let request = plan.plain_request();
+        plan.has_begun();
         plan.check_request(request.clone(), Passes::One)?;
         let own = CancelToken::new();
         let shows = Shows::of(&plan);

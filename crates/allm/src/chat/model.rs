@@ -1,6 +1,6 @@
 //! One model call: opened with retries, then read to its end.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
@@ -352,7 +352,8 @@ async fn open(
     let mut attempt = 1;
     loop {
         let began = Instant::now();
-        let once = once(&plan, &request, attempt, deadline, &cancel, &secrets);
+        // Pinned where it is: a future that is awaited in two ways lies in three places of this one.
+        let once = pin!(once(&plan, &request, attempt, deadline, &cancel, &secrets));
         let opened = match deadline {
             None => once.await,
             Some(deadline) => match timeout_at(deadline, once).await {
@@ -421,19 +422,21 @@ async fn once(
     ask.attempt = attempt;
     let keys = &plan.engine.0.keys;
     let own = &plan.settings.api_key;
-    let key = keys
-        .find(own, &*plan.adapter, &ask, plan.timeouts.key)
-        .await?;
+    // It is gone before anything is sent, and so is its room.
+    let find = Box::pin(keys.find(own, &*plan.adapter, &ask, plan.timeouts.key));
+    let key = find.await?;
     if let Some(key) = &key {
         let mut known = known(secrets);
         *known = known.clone().with_key(key);
     }
-    let mut call = plan.model_call(Arc::clone(request), attempt);
-    call.key = key;
-    call.timeouts.deadline =
-        deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-    call.cancel = cancel.clone();
-    let mut stream = plan.adapter.stream(call);
+    let mut stream = {
+        let mut call = plan.model_call(Arc::clone(request), attempt);
+        call.key = key;
+        call.timeouts.deadline =
+            deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        call.cancel = cancel.clone();
+        plan.adapter.stream(call)
+    };
     let first = std::future::poll_fn(|cx| stream.as_mut().poll_next(cx));
     let first = match plan.timeouts.stall {
         None => first.await,

@@ -33,8 +33,8 @@ pub(crate) struct Plan {
     pub(crate) retry: RetryPolicy,
     capabilities: Capabilities,
     thread: Thread,
-    /// What is sent besides messages and tools.
-    request: Request,
+    /// What is sent besides messages and tools, until a call has begun with it.
+    request: Option<Box<Request>>,
     tools: Vec<Tool>,
     tool_set: ToolSet,
     built_in: Vec<ToolSpec>,
@@ -96,11 +96,20 @@ impl Plan {
             timeouts,
             capabilities,
             thread,
-            request,
+            request: Some(Box::new(request)),
             tools,
             tool_set,
             built_in,
         })
+    }
+
+    fn bare_request(&self) -> Request {
+        self.request.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// A call has begun with the request and keeps its own.
+    pub(crate) fn has_begun(&mut self) {
+        self.request = None;
     }
 
     /// The request of a plain `generate`: full schemas, no projection.
@@ -110,13 +119,13 @@ impl Plan {
         Request {
             messages: self.thread.messages.clone(),
             tools,
-            ..self.request.clone()
+            ..self.bare_request()
         }
     }
 
     /// What the run machine is started with.
     pub(crate) fn run_setup(&self, kind: RunKind) -> RunSetup {
-        let mut request = self.request.clone();
+        let mut request = self.bare_request();
         request.tools.clone_from(&self.built_in);
         let mut options = run_options(&self.settings, kind);
         // A model that cannot take tools and a schema in one call gets the schema in a second one. That is seldom known

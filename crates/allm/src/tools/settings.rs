@@ -63,7 +63,7 @@ pub(crate) type OnLate = Arc<dyn Late>;
 impl Default for RunnerSettings {
     fn default() -> Self {
         Self {
-            executor: Arc::new(DefaultExecutor::new()),
+            executor: default_executor(),
             encoder: None,
             on_tool_error: OnToolError::Continue,
             tool_timeout: TOOL_TIMEOUT,
@@ -80,6 +80,12 @@ impl Default for RunnerSettings {
             on_late: None,
         }
     }
+}
+
+/// The one of all runs that have no other.
+fn default_executor() -> Arc<dyn ToolExecutor> {
+    static EXECUTOR: OnceLock<Arc<dyn ToolExecutor>> = OnceLock::new();
+    Arc::clone(EXECUTOR.get_or_init(|| Arc::new(DefaultExecutor::new())))
 }
 
 impl RunnerSettings {

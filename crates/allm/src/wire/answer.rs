@@ -52,12 +52,12 @@ pub(crate) struct Answer {
     response_id: Option<String>,
     model: Option<String>,
     provider_request_id: Option<String>,
-    usage: Option<Usage>,
+    usage: Option<Box<Usage>>,
     finish: Option<FinishReason>,
     raw_finish: Option<String>,
     warnings: Vec<Warning>,
-    rate_limit: Option<RateLimit>,
-    /// In the order told; a key stands there once. A map takes more room, and most answers tell one or two facts.
+    rate_limit: Option<Box<RateLimit>>,
+    /// In the order told; a key stands there once. A map takes more room.
     extra: Vec<(String, Value)>,
     body: Option<RawJson>,
 }
@@ -125,12 +125,14 @@ impl Answer {
     }
 
     pub(crate) fn rate_limit(&mut self, limit: Option<RateLimit>) {
-        self.rate_limit = self.rate_limit.or(limit);
+        if self.rate_limit.is_none() {
+            self.rate_limit = limit.map(Box::new);
+        }
     }
 
     /// What the call used; a later statement replaces an earlier one.
     pub(crate) fn usage(&mut self, usage: Usage) {
-        self.usage = Some(usage);
+        self.usage = Some(Box::new(usage));
     }
 
     /// Why the model stopped, and the provider's word for it; a later statement replaces an earlier one.
@@ -147,7 +149,11 @@ impl Answer {
     pub(crate) fn extra(&mut self, key: &str, value: Value) {
         match self.extra.iter_mut().find(|(known, _)| known == key) {
             Some((_, known)) => *known = value,
-            None => self.extra.push((key.to_owned(), value)),
+            None => {
+                // Most answers have no more than one.
+                self.extra.reserve_exact(1);
+                self.extra.push((key.to_owned(), value));
+            }
         }
     }
 
@@ -277,12 +283,12 @@ impl Answer {
         let completed = MessageCompleted {
             finish_reason: finish,
             raw_finish_reason: self.raw_finish.take(),
-            usage: self.usage.take(),
+            usage: self.usage.take().map(|usage| *usage),
             response_id: self.response_id.as_deref().map(Into::into),
             model: self.model.clone(),
             provider_request_id: self.provider_request_id.take(),
             warnings: std::mem::take(&mut self.warnings),
-            rate_limit: self.rate_limit,
+            rate_limit: self.rate_limit.take().map(|limit| *limit),
             extra: std::mem::take(&mut self.extra).into_iter().collect(),
             raw: self.body.take(),
             ..MessageCompleted::new(message)
@@ -300,7 +306,7 @@ impl Answer {
             && self.about.raw_chunks
             && let (Some(usage), Ok(chunk)) = (self.usage.take(), RawJson::new("null"))
         {
-            self.push_raw(chunk, Some(usage));
+            self.push_raw(chunk, Some(*usage));
         }
         self.events.push_back(Event::error(error));
     }

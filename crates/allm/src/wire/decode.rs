@@ -26,6 +26,11 @@ pub(crate) trait Decoder: Send {
     /// The done marker has come.
     fn done(&mut self, answer: &mut Answer) -> Result<Flow, Fault>;
 
+    /// Reads what was put aside as text because nobody asks for it before the answer ends, well or with a failure.
+    fn settle(&mut self, answer: &mut Answer) {
+        let _ = answer;
+    }
+
     /// Nothing more comes. The answer is completed by whoever called, unless this says why it is not whole.
     fn end(&mut self, end: End, answer: &mut Answer) -> Result<(), Fault>;
 }

@@ -142,6 +142,7 @@ impl Exchange {
         fault::shorten(&mut error, ERROR_BODY);
         self.redactor.clean_error(&mut error);
         fault::cut(&mut error);
+        self.decoder.settle(&mut self.answer);
         self.answer.fail(&error);
         self.phase = Phase::Ended;
     }

@@ -51,6 +51,8 @@ impl Messages {
         let old = match list.iter_mut().find(|known| known.kind == note.kind) {
             Some(known) => Some(std::mem::replace(known, note)),
             None => {
+                // There are two kinds at most, as a rule.
+                list.reserve_exact(1);
                 list.push(note);
                 None
             }

@@ -35,7 +35,9 @@ pub(crate) struct ChatDecoder {
     plain_reasoning: bool,
     finish: Option<String>,
     native: Option<String>,
-    odd_usage: Option<&'static str>,
+    /// What was told of it last. It is read when the answer ends: its parts take more room than all the rest, and with
+    /// many answers at once they would all be there together.
+    usage: String,
     annotations: Vec<Value>,
     done: bool,
     document: bool,
@@ -60,7 +62,7 @@ impl ChatDecoder {
             plain_reasoning: false,
             finish: None,
             native: None,
-            odd_usage: None,
+            usage: String::new(),
             annotations: Vec::new(),
             done: false,
             document: false,
@@ -84,7 +86,7 @@ impl ChatDecoder {
             choice.and_then(|choice| choice.usage),
             chunk.usage,
         ] {
-            self.usage(usage, answer);
+            self.usage(usage);
         }
         if chunk.choices.others {
             answer.warn("extra_choices", None);
@@ -151,10 +153,18 @@ impl ChatDecoder {
         }
     }
 
-    fn usage(&mut self, told: Option<&RawValue>, answer: &mut Answer) {
-        if let Some(read) = told.and_then(|told| usage::read(told.get())) {
-            self.odd_usage = read.odd;
-            answer.usage(read.usage);
+    fn usage(&mut self, told: Option<&RawValue>) {
+        let Some(told) = told.map(RawValue::get) else {
+            return;
+        };
+        // What tells nothing does not take the place of what told something.
+        let tells = match self.usage.is_empty() {
+            true => told.starts_with('{'),
+            false => usage::read(told).is_some(),
+        };
+        if tells {
+            self.usage.clear();
+            self.usage.push_str(told);
         }
     }
 
@@ -348,6 +358,15 @@ impl Decoder for ChatDecoder {
         Ok(Flow::Done)
     }
 
+    fn settle(&mut self, answer: &mut Answer) {
+        if let Some(read) = usage::read(&std::mem::take(&mut self.usage)) {
+            if let Some(odd) = read.odd {
+                answer.warn("usage_inconsistent", Some(odd.to_owned()));
+            }
+            answer.usage(read.usage);
+        }
+    }
+
     fn end(&mut self, _: End, answer: &mut Answer) -> Result<(), Fault> {
         if let Some(mut think) = self.think.take() {
             let pieces = think.finish();
@@ -370,9 +389,7 @@ impl Decoder for ChatDecoder {
         if !closed {
             answer.warn("missing_done", None);
         }
-        if let Some(odd) = self.odd_usage {
-            answer.warn("usage_inconsistent", Some(odd.to_owned()));
-        }
+        self.settle(answer);
         if !self.annotations.is_empty() {
             let annotations = std::mem::take(&mut self.annotations);
             answer.extra("annotations", annotations.into());
