@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use allm::Timeouts;
+use allm::{Event, Timeouts};
 use serde_json::{Value, json};
 
 use super::server::{Do, Script, Server, head, send};
@@ -335,6 +335,32 @@ async fn p38_p39_after_the_closing_event() {
 }
 
 /// P199: Gemini may go on after a finish reason, so its end is the end of the body.
+/// C82: what was used of an answer that breaks off is told with the last of what came over the wire.
+#[tokio::test(start_paused = true)]
+async fn c82_the_usage_of_an_answer_that_breaks_off() {
+    let wire = Wire::Chat;
+    let usage = json!({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}});
+    let body = [wire.begun(), wire.frames(&[usage])].concat();
+    for end in [Do::Reset, send("data: nonsense\n\n")] {
+        let server = Server::start(vec![vec![head(200, &[]), send(&body), end]]).await;
+        let engine = wire.engine(&server.url).build().expect("an engine");
+        let events = engine
+            .generate("x")
+            .with_raw_chunks()
+            .stream()
+            .collect()
+            .await;
+        let [.., before, Event::Error(_)] = events.as_slice() else {
+            panic!("no error at the end: {events:?}")
+        };
+        let Event::RawChunk(chunk) = before else {
+            panic!("another event before it: {before:?}")
+        };
+        let told = chunk.usage.as_ref().expect("a usage");
+        assert_eq!((told.input_tokens, told.output_tokens), (Some(3), Some(2)));
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn p199_gemini_ends_with_its_body() {
     let wire = Wire::Gemini;

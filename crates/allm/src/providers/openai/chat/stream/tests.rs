@@ -1,4 +1,4 @@
-use allm_core::{FinishReason, Part, Response, Role};
+use allm_core::{FinishReason, Part, Response, Role, Usage};
 use serde_json::json;
 
 use super::super::WIRE;

@@ -339,3 +339,20 @@ fn p35_odd_values_change_nothing() {
         assert_eq!(response.finish_reason, Some(FinishReason::Stop), "{value}");
     }
 }
+
+/// C82 for this wire: the usage that was told last counts, unless that tells nothing.
+#[test]
+fn c82_what_was_told_last_of_the_usage() {
+    let read = |told: [&str; 2]| {
+        let [one, two] = told.map(|usage| format!(r#"{{"choices": [], "usage": {usage}}}"#));
+        let text = delta(&json!({"content": "a"}));
+        folded(&[&text, &one, &two, &finish("stop"), "[DONE]"]).usage
+    };
+    let (one, two) = (r#"{"prompt_tokens": 1}"#, r#"{"prompt_tokens": 2}"#);
+    assert_eq!(read([one, two]).input_tokens, Some(2));
+    for nothing in ["null", "{}", "[]", "7", r#"{"prompt_tokens": 1e999}"#] {
+        assert_eq!(read([one, nothing]).input_tokens, Some(1), "{nothing}");
+        assert_eq!(read([nothing, two]).input_tokens, Some(2), "{nothing}");
+        assert_eq!(read([nothing, nothing]), Usage::default(), "{nothing}");
+    }
+}
