@@ -216,3 +216,42 @@ fn a_refusal_of_a_type_itself_has_its_path() {
     assert_eq!(error.reason, JsonReason::InvalidValue);
     assert!(error.path.to_string().starts_with("[0]"), "{error}");
 }
+
+/// S79: keys that begin alike, that end early, or that are written with escapes.
+#[test]
+fn s79_keys_that_look_alike_have_their_order() {
+    struct Written<'a>([&'a str; 2]);
+
+    impl Serialize for Written<'_> {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map(self.0.map(|key| (key, 1)))
+        }
+    }
+
+    let keys = [
+        "",
+        "\0",
+        "a",
+        "a\0",
+        "a\0b",
+        "a!",
+        "a\"",
+        "a\\",
+        "abcdefg",
+        "abcdefg\n",
+        "abcdefgh",
+        "abcdefgh\0",
+        "abcdefgh\"",
+        "abcdefghi",
+        "abcdefg\u{e9}",
+        "abcdefg\u{1f600}",
+        "\u{e9}",
+    ];
+    for one in keys {
+        for two in keys.into_iter().filter(|two| *two != one) {
+            let expected = canonical_value(&json!({one: 1, two: 1}));
+            let written = canonical(&Written([one, two])).unwrap();
+            assert_eq!(written, expected, "{one:?}, {two:?}");
+        }
+    }
+}
