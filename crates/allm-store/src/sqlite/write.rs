@@ -31,7 +31,6 @@ pub(super) struct Found {
 }
 
 /// What listings are filtered by, as it is kept.
-#[derive(PartialEq, Eq)]
 pub(super) struct Listed {
     pub(super) status: String,
     pub(super) runnable: bool,

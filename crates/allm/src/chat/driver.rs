@@ -87,7 +87,7 @@ impl RunDriver {
         cancel: Option<CancelToken>,
     ) -> Result<Self, Error> {
         let started = Run::start(plan.run_setup(kind))?;
-        plan.has_begun();
+        plan.forget_request();
         if let Command::CallModel(call) = started.run.command() {
             let passes = match kind {
                 RunKind::Chat => Passes::Two,

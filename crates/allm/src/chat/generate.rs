@@ -27,7 +27,7 @@ impl GenerateDriver {
     /// Begins a call: every check that needs no provider is made here.
     pub(crate) fn start(mut plan: Plan, cancel: Option<CancelToken>) -> Result<Self, Error> {
         let request = plan.plain_request();
-        plan.has_begun();
+        plan.forget_request();
         plan.check_request(request.clone(), Passes::One)?;
         let own = CancelToken::new();
         let shows = Shows::of(&plan);

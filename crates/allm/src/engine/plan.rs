@@ -108,7 +108,7 @@ impl Plan {
     }
 
     /// A call has begun with the request and keeps its own.
-    pub(crate) fn has_begun(&mut self) {
+    pub(crate) fn forget_request(&mut self) {
         self.request = None;
     }
 

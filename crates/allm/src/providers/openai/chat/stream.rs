@@ -35,8 +35,8 @@ pub(crate) struct ChatDecoder {
     plain_reasoning: bool,
     finish: Option<String>,
     native: Option<String>,
-    /// What was told of it last. It is read when the answer ends: its parts take more room than all the rest, and with
-    /// many answers at once they would all be there together.
+    /// What was told last of what the call used. It is read when the answer ends: its parts take more room than its text,
+    /// and with many answers at once they would all be there together.
     usage: String,
     annotations: Vec<Value>,
     done: bool,
