@@ -20,7 +20,7 @@ use super::model::{ModelStep, ModelTurn};
 use crate::engine::plan::Plan;
 use crate::engine::settings::{HaltWhenFn, Toggle};
 use crate::telemetry::run::RunSpans;
-use crate::tools::{Attempts, BatchItem, BatchRun, Planned, Planner, RunnerSettings};
+use crate::tools::{Attempts, BatchItem, BatchRun, Planned, Planner};
 
 /// Does what the machine says: calls the model, runs the tools, asks the closures, watches the clock.
 pub(crate) struct RunDriver {
@@ -28,8 +28,8 @@ pub(crate) struct RunDriver {
     run: Run,
     phase: Phase,
     queue: VecDeque<Event>,
-    planner: Planner,
-    runner: Arc<RunnerSettings>,
+    /// Made when the first tool is called: most runs of many have none.
+    planner: Option<Box<Planner>>,
     halt_when: Option<HaltWhenFn>,
     shows: Shows,
     cancel: Option<CancelToken>,
@@ -97,21 +97,14 @@ impl RunDriver {
         }
         let spans = RunSpans::open(&plan.request_id, plan.settings.session_id.get().as_ref());
         let own = CancelToken::new();
-        let mut runner = plan.runner_settings();
-        // Handlers hear of the token also while nobody polls.
-        if let Some(cancel) = &cancel {
-            runner.cancel = cancel.child();
-        }
         let run_deadline = started.run.options().deadlines.run;
-        let runner = Arc::new(runner);
         Ok(Self {
-            planner: plan.planner(Arc::clone(&runner)),
+            planner: None,
             halt_when: plan.settings.halt_when.get(),
             shows: Shows::of(&plan),
             queue: started.events.into(),
             run: started.run,
             phase: Phase::Next,
-            runner,
             cancelled: cancel.as_ref().map(|cancel| Box::pin(cancel.cancelled())),
             cancel,
             own,
@@ -120,6 +113,17 @@ impl RunDriver {
             refusal: None,
             spans,
             plan: Arc::new(plan),
+        })
+    }
+
+    fn planner(&mut self) -> &mut Planner {
+        self.planner.get_or_insert_with(|| {
+            let mut runner = self.plan.runner_settings();
+            // Handlers hear of the token also while nobody polls.
+            if let Some(cancel) = &self.cancel {
+                runner.cancel = cancel.child();
+            }
+            Box::new(self.plan.planner(Arc::new(runner)))
         })
     }
 
@@ -161,8 +165,9 @@ impl RunDriver {
             }
             Command::RunTools(calls) => {
                 let turn = self.run.turn();
-                let settings = Arc::clone(&self.runner);
-                let tools = self.planner.tools.clone();
+                let planner = self.planner();
+                let settings = Arc::clone(&planner.runner);
+                let tools = planner.tools.clone();
                 let step = self.spans.step();
                 let mut batch = step.in_scope(|| {
                     BatchRun::start(calls, tools, settings, turn, Attempts::default())
@@ -199,9 +204,10 @@ impl RunDriver {
     }
 
     /// What becomes of a call. Without a session nobody is asked for approval: the call is left to the caller.
-    fn planned(&self, call: &ToolCall) -> PlannedCall {
-        let _entered = self.spans.run().enter();
-        match self.planner.plan(call) {
+    fn planned(&mut self, call: &ToolCall) -> PlannedCall {
+        let span = self.spans.run().clone();
+        let _entered = span.enter();
+        match self.planner().plan(call) {
             Planned::Run { counted } => PlannedCall::Run { counted },
             Planned::Manual | Planned::Approve { .. } => PlannedCall::Wait,
             Planned::Refuse(failure) => PlannedCall::Refuse(failure),
@@ -276,9 +282,10 @@ impl RunDriver {
     /// Lets the telemetry of the tools know the keys that the model was asked with.
     fn share_secrets(&mut self) {
         if let Phase::Model(turn) = &self.phase
-            && self.runner.captures.is_some()
+            && self.plan.settings.captures()
         {
-            Arc::make_mut(&mut self.runner).captures = Some(turn.redactor());
+            let known = turn.redactor();
+            Arc::make_mut(&mut self.planner().runner).captures = Some(known);
         }
     }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use allm_core::run::{Repair, Stop};
 use allm_core::{
-    ApiKey, BoxFuture, BoxStream, CancelToken, Error, Event, Fold, KeyRequest, Redactor, Request,
-    Response, StreamError, StreamReason,
+    ApiKey, BoxFuture, BoxStream, CancelToken, EngineError, Error, Event, Fold, KeyRequest,
+    Redactor, Request, Response, StreamError, StreamReason,
 };
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout, timeout_at};
 
@@ -24,9 +24,8 @@ pub(crate) struct ModelTurn {
     plan: Arc<Plan>,
     phase: Phase,
     repair: Repair,
-    fold: Fold,
-    /// Whether an event of the provider has come.
-    begun: bool,
+    /// Of what has come, from the first event of the provider on.
+    fold: Option<Box<Fold>>,
     limits: Limits,
     secrets: Secrets,
     telemetry: ModelCallSpan,
@@ -99,8 +98,7 @@ impl ModelTurn {
         Self {
             phase: Phase::Opening(Box::pin(opening)),
             repair: Repair::with_limits(turn, plan.argument_limits()),
-            fold: Fold::new(),
-            begun: false,
+            fold: None,
             limits: Limits {
                 stall: plan.timeouts.stall,
                 deadline,
@@ -116,7 +114,7 @@ impl ModelTurn {
 
     /// What has come of the answer; `None` if nothing has.
     pub(crate) fn partial(&self) -> Option<Response> {
-        self.begun.then(|| self.fold.response())
+        self.fold.as_ref().map(|fold| fold.response())
     }
 
     /// What takes the keys out that the model was asked with.
@@ -126,7 +124,11 @@ impl ModelTurn {
 
     /// Whether the answer has had its end. Only raw chunks may still come.
     pub(crate) fn is_whole(&self) -> bool {
-        self.fold.is_terminated()
+        self.fold.as_ref().is_some_and(|fold| fold.is_terminated())
+    }
+
+    fn fold(&mut self) -> &mut Fold {
+        self.fold.get_or_insert_default()
     }
 
     /// Waits for no more raw chunks.
@@ -170,7 +172,6 @@ impl ModelTurn {
                 Phase::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
                     Ok(answer) => {
                         self.phase = Phase::Reading(answer.rest);
-                        self.begun = true;
                         self.telemetry.opened(answer.attempt, answer.began);
                         return Poll::Ready(self.take(answer.first));
                     }
@@ -200,7 +201,7 @@ impl ModelTurn {
                         }
                         Poll::Ready(None) => {
                             self.phase = Phase::Ended;
-                            if let Some(end) = self.fold.missing_end() {
+                            if let Some(end) = self.fold().missing_end() {
                                 return Poll::Ready(self.take(end));
                             }
                         }
@@ -215,7 +216,7 @@ impl ModelTurn {
                 }
                 Phase::Ended => {
                     // Whoever asks again has had the answer.
-                    let fold = std::mem::take(&mut self.fold);
+                    let fold = *self.fold.take().unwrap_or_default();
                     return Poll::Ready(ModelStep::Responded(Box::new(fold.into_response())));
                 }
             }
@@ -231,7 +232,7 @@ impl ModelTurn {
             self.redact(&mut event);
             self.price(&mut event);
         }
-        self.fold.push(&event);
+        self.fold().push(&event);
         self.limits.waiting = None;
         self.telemetry.event(&event);
         if !is_text {
@@ -244,8 +245,8 @@ impl ModelTurn {
     }
 
     fn look_for_end(&mut self, event: &Event) {
-        if self.fold.is_terminated() && self.telemetry.listens() {
-            let response = self.fold.response();
+        if self.telemetry.listens() && self.is_whole() {
+            let response = self.fold().response();
             let redactor = self.redactor();
             self.telemetry.end(&response, None, &redactor);
         }
@@ -413,18 +414,8 @@ async fn once(
     cancel: &CancelToken,
     secrets: &Secrets,
 ) -> Result<(Event, BoxStream<'static, Event>), Error> {
-    let mut ask = KeyRequest::new(
-        plan.model.provider.clone(),
-        plan.model.model.clone(),
-        plan.request_id.clone(),
-    );
-    ask.tenant = plan.settings.tenant.get();
-    ask.attempt = attempt;
-    let keys = &plan.engine.0.keys;
-    let own = &plan.settings.api_key;
-    // It is gone before anything is sent, and so is its room.
-    let find = Box::pin(keys.find(own, &*plan.adapter, &ask, plan.timeouts.key));
-    let key = find.await?;
+    // What is asked is gone before anything is sent, and so is its room.
+    let key = Box::pin(find_key(plan, attempt)).await?;
     if let Some(key) = &key {
         let mut known = known(secrets);
         *known = known.clone().with_key(key);
@@ -451,6 +442,21 @@ async fn once(
         Some(event) => Ok((event, stream)),
         None => Err(StreamError::interrupted().into()),
     }
+}
+
+/// The key of an attempt.
+async fn find_key(plan: &Plan, attempt: u32) -> Result<Option<ApiKey>, EngineError> {
+    let mut ask = KeyRequest::new(
+        plan.model.provider.clone(),
+        plan.model.model.clone(),
+        plan.request_id.clone(),
+    );
+    ask.tenant = plan.settings.tenant.get();
+    ask.attempt = attempt;
+    let keys = &plan.engine.0.keys;
+    let own = &plan.settings.api_key;
+    keys.find(own, &*plan.adapter, &ask, plan.timeouts.key)
+        .await
 }
 
 /// No code of the caller's runs while it is locked.

@@ -31,11 +31,15 @@ impl Settings {
             session_id: self.session_id.get(),
             request_id: self.request_id.get(),
             captures: self
-                .capture_content
-                .is_on(Toggle::Off)
+                .captures()
                 .then(|| redactor_of(self.api_key.get().as_ref())),
             ..default
         }
+    }
+
+    /// Whether telemetry records content.
+    pub(crate) fn captures(&self) -> bool {
+        self.capture_content.is_on(Toggle::Off)
     }
 
     /// How much argument text of a call is read.

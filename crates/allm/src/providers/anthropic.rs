@@ -21,6 +21,7 @@ use allm_core::{
 use super::connection::{
     Auth, Connection, Outgoing, connection_answers, connection_options, failed,
 };
+use crate::wire::decode::late_decoder;
 use models::Model;
 
 const BASE: &str = "https://api.anthropic.com";
@@ -88,7 +89,7 @@ impl Anthropic {
             headers: self.headers(),
             auth: None,
             wire: request::WIRE,
-            decoder: Box::new(stream::Messages::new(built.asked)),
+            decoder: late_decoder(|| stream::Messages::new(built.asked)),
             warnings: built.warnings,
         })
     }

@@ -23,7 +23,7 @@ use super::translate::written::Body;
 use crate::record::{Recorder, Replay};
 use crate::wire::answer::{About, Answer};
 use crate::wire::client::{Clients, HttpClient, Security};
-use crate::wire::decode::Decoder;
+use crate::wire::decode::LateDecoder;
 use crate::wire::exchange::{Attempt, Exchange};
 
 pub(crate) use options::{connection_answers, connection_options};
@@ -86,7 +86,7 @@ pub(crate) struct Outgoing {
     /// How the key is sent, where that is not the configuration's business.
     pub(crate) auth: Option<Auth>,
     pub(crate) wire: &'static str,
-    pub(crate) decoder: Box<dyn Decoder>,
+    pub(crate) decoder: LateDecoder,
     /// What was left out of the request.
     pub(crate) warnings: Vec<Warning>,
 }

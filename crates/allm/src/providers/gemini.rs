@@ -14,6 +14,7 @@ use crate::providers::connection::{
     Auth, Connection, Outgoing, connection_answers, connection_options, encoded, failed,
 };
 use crate::providers::translate::notes::Warnings;
+use crate::wire::decode::late_decoder;
 pub use openapi::SchemaMode;
 use request::Target;
 use stream::GeminiDecoder;
@@ -134,7 +135,7 @@ impl Gemini {
             headers: Vec::new(),
             auth: None,
             wire: WIRE,
-            decoder: Box::new(GeminiDecoder::default()),
+            decoder: late_decoder(GeminiDecoder::default),
             warnings: warnings.finish(),
         })
     }

@@ -46,16 +46,22 @@ pub(crate) struct Answer {
     calls: Vec<CallSlot>,
     /// The place of what comes next, where the wire names none.
     next_place: u64,
+    finish: Option<FinishReason>,
+    warnings: Vec<Warning>,
+    /// Made with the first of them, so that an answer that is waited for takes little room.
+    facts: Option<Box<Facts>>,
+}
+
+/// What is told of an answer once, and given out with its first event or its last.
+#[derive(Default)]
+struct Facts {
     /// Chunks that wait for the first content.
     held: Vec<RawJson>,
-    /// Facts of the completion.
     response_id: Option<String>,
     model: Option<String>,
     provider_request_id: Option<String>,
     usage: Option<Box<Usage>>,
-    finish: Option<FinishReason>,
     raw_finish: Option<String>,
-    warnings: Vec<Warning>,
     rate_limit: Option<Box<RateLimit>>,
     /// In the order told; a key stands there once. A map takes more room.
     extra: Vec<(String, Value)>,
@@ -72,17 +78,9 @@ impl Answer {
             parts: Vec::new(),
             calls: Vec::new(),
             next_place: 0,
-            held: Vec::new(),
-            response_id: None,
-            model: None,
-            provider_request_id: None,
-            usage: None,
             finish: None,
-            raw_finish: None,
             warnings: Vec::new(),
-            rate_limit: None,
-            extra: Vec::new(),
-            body: None,
+            facts: None,
         }
     }
 
@@ -109,36 +107,41 @@ impl Answer {
         !self.calls.is_empty()
     }
 
+    fn facts(&mut self) -> &mut Facts {
+        self.facts.get_or_insert_default()
+    }
+
     /// The provider's id of the answer; the first one counts.
     pub(crate) fn response_id(&mut self, id: Option<&str>) {
-        keep_first(&mut self.response_id, id);
+        keep_first(&mut self.facts().response_id, id);
     }
 
     /// The model that answers; the first one counts.
     pub(crate) fn model(&mut self, model: Option<&str>) {
-        keep_first(&mut self.model, model);
+        keep_first(&mut self.facts().model, model);
     }
 
     /// The provider's id of the request; the first one counts.
     pub(crate) fn provider_request_id(&mut self, id: Option<&str>) {
-        keep_first(&mut self.provider_request_id, id);
+        keep_first(&mut self.facts().provider_request_id, id);
     }
 
     pub(crate) fn rate_limit(&mut self, limit: Option<RateLimit>) {
-        if self.rate_limit.is_none() {
-            self.rate_limit = limit.map(Box::new);
+        let known = &mut self.facts().rate_limit;
+        if known.is_none() {
+            *known = limit.map(Box::new);
         }
     }
 
     /// What the call used; a later statement replaces an earlier one.
     pub(crate) fn usage(&mut self, usage: Usage) {
-        self.usage = Some(Box::new(usage));
+        self.facts().usage = Some(Box::new(usage));
     }
 
     /// Why the model stopped, and the provider's word for it; a later statement replaces an earlier one.
     pub(crate) fn finish(&mut self, reason: Option<FinishReason>, raw: Option<&str>) {
         self.finish = reason;
-        self.raw_finish = raw.map(str::to_owned);
+        self.facts().raw_finish = raw.map(str::to_owned);
     }
 
     pub(crate) fn finish_so_far(&self) -> Option<FinishReason> {
@@ -147,18 +150,19 @@ impl Answer {
 
     /// A provider fact without a field.
     pub(crate) fn extra(&mut self, key: &str, value: Value) {
-        match self.extra.iter_mut().find(|(known, _)| known == key) {
+        let extra = &mut self.facts().extra;
+        match extra.iter_mut().find(|(known, _)| known == key) {
             Some((_, known)) => *known = value,
             None => {
                 // Most answers have no more than one.
-                self.extra.reserve_exact(1);
-                self.extra.push((key.to_owned(), value));
+                extra.reserve_exact(1);
+                extra.push((key.to_owned(), value));
             }
         }
     }
 
     pub(crate) fn extra_of(&self, key: &str) -> Option<&Value> {
-        let mut known = self.extra.iter();
+        let mut known = self.facts.as_ref()?.extra.iter();
         known.find_map(|(name, value)| (name == key).then_some(value))
     }
 
@@ -202,7 +206,7 @@ impl Answer {
             if self.begun {
                 self.push_raw(chunk, None);
             } else {
-                self.held.push(chunk);
+                self.facts().held.push(chunk);
             }
         }
     }
@@ -210,7 +214,7 @@ impl Answer {
     /// The whole body, when it is one document and was asked for.
     pub(crate) fn body(&mut self, body: &ByteString) {
         if self.about.raw_body {
-            self.body = RawJson::new(&**body).ok();
+            self.facts().body = RawJson::new(&**body).ok();
         }
     }
 
@@ -231,28 +235,30 @@ impl Answer {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
+        let origin = self.origin();
         let started = MessageStarted {
+            request_id: self.about.request_id.clone(),
+            response_id: origin.response_id.clone(),
+            model: origin.model.clone(),
             message: Message {
-                origin: Some(self.origin().into()),
+                origin: Some(origin.into()),
                 ..Message::assistant(Vec::new())
             },
-            request_id: self.about.request_id.clone(),
-            response_id: self.response_id.as_deref().map(Into::into),
-            model: self.model.clone(),
         };
         self.events
             .push_back(Event::MessageStarted(Box::new(started)));
-        for chunk in std::mem::take(&mut self.held) {
+        for chunk in std::mem::take(&mut self.facts().held) {
             self.push_raw(chunk, None);
         }
     }
 
     fn origin(&self) -> Origin {
+        let facts = self.facts.as_deref();
         Origin {
             provider: self.about.provider.clone(),
             wire: self.about.wire.to_owned(),
-            model: self.model.clone(),
-            response_id: self.response_id.as_deref().map(Into::into),
+            model: facts.and_then(|facts| facts.model.clone()),
+            response_id: facts.and_then(|facts| facts.response_id.as_deref().map(Into::into)),
         }
     }
 
@@ -280,17 +286,18 @@ impl Answer {
             self.events
                 .push_back(Event::TextCompleted(TextCompleted { id, text }));
         }
+        let facts = self.facts.take().map(|facts| *facts).unwrap_or_default();
         let completed = MessageCompleted {
             finish_reason: finish,
-            raw_finish_reason: self.raw_finish.take(),
-            usage: self.usage.take().map(|usage| *usage),
-            response_id: self.response_id.as_deref().map(Into::into),
-            model: self.model.clone(),
-            provider_request_id: self.provider_request_id.take(),
+            raw_finish_reason: facts.raw_finish,
+            usage: facts.usage.map(|usage| *usage),
+            response_id: facts.response_id.map(Into::into),
+            model: facts.model,
+            provider_request_id: facts.provider_request_id,
             warnings: std::mem::take(&mut self.warnings),
-            rate_limit: self.rate_limit.take().map(|limit| *limit),
-            extra: std::mem::take(&mut self.extra).into_iter().collect(),
-            raw: self.body.take(),
+            rate_limit: facts.rate_limit.map(|limit| *limit),
+            extra: facts.extra.into_iter().collect(),
+            raw: facts.body,
             ..MessageCompleted::new(message)
         };
         self.events
@@ -304,7 +311,7 @@ impl Answer {
         }
         if self.begun
             && self.about.raw_chunks
-            && let (Some(usage), Ok(chunk)) = (self.usage.take(), RawJson::new("null"))
+            && let (Some(usage), Ok(chunk)) = (self.facts().usage.take(), RawJson::new("null"))
         {
             self.push_raw(chunk, Some(*usage));
         }

@@ -162,13 +162,15 @@ impl Service<Uri> for Way {
         // What stays on this machine would be told to the proxy in plain text.
         let is_here = to.host().is_some_and(is_loopback);
         let Some(proxy) = self.proxies.intercept(&to).filter(|_| !is_here) else {
-            return Box::pin(async move { http.call(to).await.map_err(Into::into) });
+            let connecting = http.call(to);
+            return Box::pin(async move { connecting.await.map_err(Into::into) });
         };
         let mut tunnel = Tunnel::new(proxy.uri().clone(), http);
         if let Some(auth) = proxy.basic_auth() {
             tunnel = tunnel.with_auth(auth.clone());
         }
-        Box::pin(async move { tunnel.call(to).await.map_err(Into::into) })
+        let connecting = tunnel.call(to);
+        Box::pin(async move { connecting.await.map_err(Into::into) })
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a wire must be able to do: read its frames into an answer.
 
+use std::cell::LazyCell;
+
 use allm_core::AdapterError;
 use bytestring::ByteString;
 use serde::de::IgnoredAny;
@@ -7,6 +9,18 @@ use serde::de::IgnoredAny;
 use super::answer::Answer;
 use super::body::BodyFault;
 use super::sse::{Frame, Seen};
+
+/// A decoder that is made when there is something to read. Until then a call waits, maybe with thousands of others.
+pub(crate) type LateDecoder = LazyCell<Box<dyn Decoder>, MakeDecoder>;
+
+type MakeDecoder = Box<dyn FnOnce() -> Box<dyn Decoder> + Send>;
+
+/// The decoder that this makes, once it is needed.
+pub(crate) fn late_decoder<D: Decoder + 'static>(
+    make: impl FnOnce() -> D + Send + 'static,
+) -> LateDecoder {
+    LazyCell::new(Box::new(|| Box::new(make())))
+}
 
 /// Reads the frames of one wire.
 pub(crate) trait Decoder: Send {

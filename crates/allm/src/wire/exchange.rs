@@ -21,7 +21,7 @@ use super::answer::Answer;
 use super::body::{Body, BodyFault, Piece};
 use super::classify::{Failed, with_head};
 use super::client::HttpClient;
-use super::decode::{Decoder, End, Fault, Flow, document_fault, is_cut};
+use super::decode::{End, Fault, Flow, LateDecoder, document_fault, is_cut};
 use super::headers;
 use super::sse::Frame;
 use super::transport::Incoming;
@@ -40,7 +40,7 @@ pub(crate) struct Attempt {
     pub(crate) client: HttpClient,
     pub(crate) request: Request<Full<Bytes>>,
     pub(crate) answer: Answer,
-    pub(crate) decoder: Box<dyn Decoder>,
+    pub(crate) decoder: LateDecoder,
     pub(crate) timeouts: Timeouts,
     pub(crate) cancel: CancelToken,
     pub(crate) redactor: Redactor,
@@ -52,7 +52,7 @@ pub(crate) struct Attempt {
 pub(crate) struct Exchange {
     phase: Phase,
     answer: Answer,
-    decoder: Box<dyn Decoder>,
+    decoder: LateDecoder,
     body: Body,
     clock: Clock,
     cancelled: Pin<Box<Cancelled>>,

@@ -19,6 +19,7 @@ use super::model::Family;
 use crate::providers::compat::profile::Profile;
 use crate::providers::connection::{Connection, Outgoing};
 use crate::providers::translate::media::{IMAGES, MediaRules, is_document};
+use crate::wire::decode::late_decoder;
 
 /// The wire's name, as in `Origin` and `Opaque`.
 pub(crate) const WIRE: &str = "openai.chat";
@@ -52,13 +53,14 @@ pub(crate) fn outgoing(
     rules: &Rules,
 ) -> Result<Outgoing, serde_json::Error> {
     let (body, warnings) = request::body(connection, call, rules)?;
+    let profile = Arc::clone(&rules.profile);
     Ok(Outgoing {
         path: "/chat/completions".to_owned(),
         body,
         headers: Vec::new(),
         auth: None,
         wire: WIRE,
-        decoder: Box::new(stream::ChatDecoder::new(&rules.profile)),
+        decoder: late_decoder(move || stream::ChatDecoder::new(&profile)),
         warnings,
     })
 }

@@ -11,6 +11,7 @@ use crate::providers::connection::{Connection, Outgoing};
 use crate::providers::translate::media::{self, IMAGES, MediaRules, is_document};
 use crate::providers::translate::notes::Faults;
 use crate::providers::translate::schema;
+use crate::wire::decode::late_decoder;
 
 /// The wire's name, as in `Origin` and `Opaque`.
 pub(crate) const WIRE: &str = "openai.responses";
@@ -83,7 +84,7 @@ pub(crate) fn outgoing(
         headers: Vec::new(),
         auth: None,
         wire: WIRE,
-        decoder: Box::new(stream::ResponsesDecoder::default()),
+        decoder: late_decoder(stream::ResponsesDecoder::default),
         warnings,
     })
 }

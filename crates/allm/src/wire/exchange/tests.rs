@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::super::answer::{About, PartAt, PartKind};
 use super::super::client::{Clients, Security};
+use super::super::decode::{Decoder, late_decoder};
 use super::*;
 use server::{Do, Server, head, send};
 
@@ -78,7 +79,7 @@ fn exchange(server: &Server, timeouts: Timeouts, cancel: CancelToken) -> Exchang
             raw_chunks: false,
             raw_body: false,
         }),
-        decoder: Box::new(Plain::default()),
+        decoder: late_decoder(Plain::default),
         timeouts,
         cancel,
         redactor: Redactor::new(),
