@@ -156,10 +156,9 @@ impl Redactor {
 
     fn clean_map(&self, map: &mut serde_json::Map<String, Value>) {
         if map.keys().any(|key| !self.find(key).is_empty()) {
-            let entries = std::mem::take(map).into_iter();
-            *map = entries
-                .map(|(key, value)| (self.text(&key).into_owned(), value))
-                .collect();
+            for (key, value) in std::mem::take(map) {
+                map.insert(self.text(&key).into_owned(), value);
+            }
         }
         map.values_mut().for_each(|value| self.clean_value(value));
     }

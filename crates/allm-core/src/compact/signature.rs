@@ -6,6 +6,7 @@ use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::data::Tool;
+use crate::json::sorted_entries;
 
 /// The longest summary made from a description, in characters as a reader counts them.
 const LONGEST: usize = 160;
@@ -50,13 +51,12 @@ pub(super) fn signature(schema: &Value) -> Option<String> {
             required.push(name);
         }
     }
-    let mut optional: Vec<&str> = properties
-        .keys()
-        .map(String::as_str)
+    // The map's own order depends on how serde_json was built.
+    let optional: Vec<&str> = sorted_entries(properties)
+        .into_iter()
+        .map(|(name, _)| name.as_str())
         .filter(|name| !required.contains(name))
         .collect();
-    // The map's own order depends on how serde_json was built.
-    optional.sort_unstable();
 
     let required = required.join(", ");
     let optional = optional.join(", ");

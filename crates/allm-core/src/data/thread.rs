@@ -147,14 +147,11 @@ impl<'a> Block<'a> {
             .take_while(|message| message.role == Role::Tool)
             .filter_map(|message| message.tool_call_id.as_ref())
             .collect();
+        let mut ranks = BTreeMap::new();
+        ranks.extend(message.tool_calls.iter().map(|call| &call.id).zip(0..));
         Self {
             start,
-            ranks: message
-                .tool_calls
-                .iter()
-                .map(|call| &call.id)
-                .zip(0..)
-                .collect(),
+            ranks,
             answers,
         }
     }

@@ -65,9 +65,14 @@ impl From<Error> for Failure {
 
 /// The fields of an error other than reason, message and cause; its own metadata moves up.
 fn fields_of<E: Serialize>(error: &E) -> Map {
-    let Ok(Value::Object(mut fields)) = to_value(error) else {
-        return Map::new();
-    };
+    match to_value(error) {
+        Ok(Value::Object(fields)) => without_own(fields),
+        _ => Map::new(),
+    }
+}
+
+/// Not made for each type of error.
+fn without_own(mut fields: Map) -> Map {
     for own in ["reason", "message", "cause"] {
         fields.remove(own);
     }
@@ -193,15 +198,26 @@ impl Failure {
         let Some(reason) = from_code(&self.reason) else {
             return bare(None, self.message);
         };
-        let (mut fields, metadata): (Map, Map) = self
-            .metadata
-            .into_iter()
-            .partition(|(key, _)| form.fields.contains(&key.as_str()));
+        let message = self.message.clone();
+        from_value(&self.into_fields(form)).unwrap_or_else(|_| bare(Some(reason), message))
+    }
+
+    /// Not made for each type of error.
+    fn into_fields(self, form: &Form) -> Value {
+        let (mut fields, mut metadata) = (Map::new(), Map::new());
+        for (key, value) in self.metadata {
+            let place = if form.fields.contains(&key.as_str()) {
+                &mut fields
+            } else {
+                &mut metadata
+            };
+            place.insert(key, value);
+        }
         fields.insert("reason".to_owned(), self.reason.into());
-        fields.insert("message".to_owned(), self.message.clone().into());
+        fields.insert("message".to_owned(), self.message.into());
         if form.metadata && !metadata.is_empty() {
             fields.insert("metadata".to_owned(), Value::Object(metadata));
         }
-        from_value(&Value::Object(fields)).unwrap_or_else(|_| bare(Some(reason), self.message))
+        Value::Object(fields)
     }
 }

@@ -16,8 +16,11 @@ use crate::data::Map;
 /// Whether the maps of this build keep the order in which their keys came. Found out once; features of other crates
 /// cannot be seen.
 static KEEPS_ORDER: LazyLock<bool> = LazyLock::new(|| {
-    let fields = ["b", "a"].map(|key| (key.to_owned(), Value::Null));
-    !Map::from_iter(fields).keys().is_sorted()
+    let mut fields = Map::new();
+    for key in ["b", "a"] {
+        fields.insert(key.to_owned(), Value::Null);
+    }
+    !fields.keys().is_sorted()
 });
 
 /// Writes a map or a tree with the keys of every object in the order of their code points, whatever order a build gives
@@ -39,25 +42,15 @@ pub fn sorted<T: Keyed + ?Sized, S: Serializer>(
     }
 }
 
-/// Writes the entries of a map into an object that is being written, as [`sorted`] does.
-///
-/// # Errors
-///
-/// Those of the serializer.
-pub fn sorted_entries<M: SerializeMap>(map: &Map, out: &mut M) -> Result<(), M::Error> {
-    if !*KEEPS_ORDER || map.keys().is_sorted() {
-        for (key, value) in map {
-            out.serialize_entry(key, &Sorted(value))?;
-        }
-        return Ok(());
+/// The entries of a map in the order of the code points of its keys, whatever order the map itself has.
+#[must_use]
+pub fn sorted_entries(map: &Map) -> Vec<(&String, &Value)> {
+    let mut entries: Vec<(&String, &Value)> = map.iter().collect();
+    if *KEEPS_ORDER {
+        // The order of UTF-8 bytes is the order of code points.
+        entries.sort_unstable_by_key(|(key, _)| *key);
     }
-    let mut fields: Vec<(&String, &Value)> = map.iter().collect();
-    // The order of UTF-8 bytes is the order of code points.
-    fields.sort_unstable_by_key(|(key, _)| *key);
-    for (key, value) in fields {
-        out.serialize_entry(key, &Sorted(value))?;
-    }
-    Ok(())
+    entries
 }
 
 /// A map or a tree, written by [`sorted`].
@@ -108,11 +101,11 @@ fn is_in_order(value: &Value) -> bool {
 fn put_in_order(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(key, value)| (key, put_in_order(value)));
-            let mut fields: Vec<(&String, Value)> = fields.collect();
-            fields.sort_unstable_by_key(|(key, _)| *key);
-            let fields = fields.into_iter().map(|(key, value)| (key.clone(), value));
-            Value::Object(fields.collect())
+            let mut ordered = Map::new();
+            for (key, value) in sorted_entries(fields) {
+                ordered.insert(key.clone(), put_in_order(value));
+            }
+            Value::Object(ordered)
         }
         Value::Array(entries) => Value::Array(entries.iter().map(put_in_order).collect()),
         other => other.clone(),
@@ -129,7 +122,9 @@ pub trait Keyed: Serialize {
 impl Keyed for Map {
     fn serialize_sorted<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_map(Some(self.len()))?;
-        sorted_entries(self, &mut out)?;
+        for (key, value) in sorted_entries(self) {
+            out.serialize_entry(key, &Sorted(value))?;
+        }
         out.end()
     }
 }

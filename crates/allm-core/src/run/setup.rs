@@ -50,19 +50,20 @@ impl Setup {
         let mut offered =
             compact::project(&setup.tools, request.tool_choice.as_ref(), &request.extra);
         offered.extend(request.tools.iter().cloned());
-        let known = compact::executed(&setup.tools).into_iter().map(|tool| {
+        let mut known = BTreeMap::new();
+        known.extend(compact::executed(&setup.tools).into_iter().map(|tool| {
             let facts = ToolFacts {
                 manual: tool.waits_for_caller(),
                 counted: !compact::is_tool_help(&tool),
             };
             (tool.name.as_str().to_owned(), facts)
-        });
+        }));
         Self {
             options: setup.options.clone(),
             request_id: setup.request_id.clone(),
             given: setup.thread.len(),
             first_turn: setup.first_turn,
-            known: known.collect(),
+            known,
             tools: setup.tools.iter().cloned().map(without_handler).collect(),
             request,
             offered,

@@ -10,6 +10,7 @@ use crate::data::{
     ToolName, ToolSpec,
 };
 use crate::error::{Fault, FaultCode, ValidationError};
+use crate::json::sorted_entries;
 use crate::path::Path;
 
 /// Keys of a body that only the library writes.
@@ -66,13 +67,9 @@ fn check(request: &Request, provider: Option<&ProviderName>) -> Result<(), Valid
         let path = Path::from("prompt_cache").field("key");
         faults.add(Check::PromptCache, path, FaultCode::Empty);
     }
-    let mut reserved: Vec<&String> = request
-        .extra
-        .keys()
-        .filter(|key| is_reserved(key))
-        .collect();
-    reserved.sort_unstable();
-    for key in reserved {
+    let mut extra = sorted_entries(&request.extra);
+    extra.retain(|(key, _)| is_reserved(key));
+    for (key, _) in extra {
         let path = Path::from("extra").field(key.clone());
         faults.add(Check::Extra, path, FaultCode::ReservedKey);
     }

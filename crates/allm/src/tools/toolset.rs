@@ -73,8 +73,10 @@ impl ToolSet {
             return Err(ValidationError::new(ValidationReason::InvalidTool, faults));
         }
         let names = entries.iter().map(|entry| entry.tool.name.as_str().into());
+        let mut by_name = BTreeMap::new();
+        by_name.extend(names.zip(0..));
         Ok(Self(Arc::new(Tools {
-            by_name: names.zip(0..).collect(),
+            by_name,
             list,
             entries,
         })))

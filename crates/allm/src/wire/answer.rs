@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use allm_core::{
-    Event, FinishReason, HasCalls, Message, MessageCompleted, MessageStarted, Opaque, Origin, Part,
-    ProviderName, RateLimit, RawChunk, RawJson, RequestId, Role, TextCompleted, Usage, Warning,
+    Event, FinishReason, HasCalls, Map, Message, MessageCompleted, MessageStarted, Opaque, Origin,
+    Part, ProviderName, RateLimit, RawChunk, RawJson, RequestId, Role, TextCompleted, Usage,
+    Warning,
 };
 use bytestring::ByteString;
 use serde_json::Value;
@@ -287,6 +288,8 @@ impl Answer {
                 .push_back(Event::TextCompleted(TextCompleted { id, text }));
         }
         let facts = self.facts.take().map(|facts| *facts).unwrap_or_default();
+        let mut extra = Map::new();
+        extra.extend(facts.extra);
         let completed = MessageCompleted {
             finish_reason: finish,
             raw_finish_reason: facts.raw_finish,
@@ -296,7 +299,7 @@ impl Answer {
             provider_request_id: facts.provider_request_id,
             warnings: std::mem::take(&mut self.warnings),
             rate_limit: facts.rate_limit.map(|limit| *limit),
-            extra: facts.extra.into_iter().collect(),
+            extra,
             raw: facts.body,
             ..MessageCompleted::new(message)
         };

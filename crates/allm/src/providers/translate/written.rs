@@ -7,11 +7,10 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use allm_core::json::Sorted;
+use allm_core::json::{Sorted, sorted_entries};
 use allm_core::{ApiKey, KeyId, Map, Messages, ProviderName, Role};
 use bytes::Bytes;
 use serde::ser::Error as _;
-use serde_json::Value;
 
 use super::ids::{IdRule, Ids};
 use super::notes::Warnings;
@@ -107,14 +106,11 @@ impl Head<'_> {
         if self.settings.contains_key(self.name) {
             return Err(serde_json::Error::custom("the conversation stands twice"));
         }
-        let mut fields: Vec<(&String, &Value)> = self.settings.iter().collect();
-        // The order of UTF-8 bytes is the order of code points.
-        fields.sort_unstable_by_key(|(name, _)| *name);
         // The caller's own stand alone.
         let mut tools = self.tools.filter(|_| !self.settings.contains_key(TOOLS));
         let mut bytes = Vec::with_capacity(ROOM + tools.map_or(0, <[u8]>::len));
         bytes.push(b'{');
-        for (name, value) in fields {
+        for (name, value) in sorted_entries(self.settings) {
             if name.as_str() > TOOLS
                 && let Some(tools) = tools.take()
             {
