@@ -5,6 +5,7 @@
 
 mod asking;
 mod call;
+mod covered;
 mod driver;
 mod durable;
 mod emit;

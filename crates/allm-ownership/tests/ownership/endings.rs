@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use allm::{BoxFuture, Effect, Engine, Fake, LoadFrom, SessionStatus, SessionStore, StoreReason};
+use allm::{
+    BoxFuture, Effect, Engine, Fake, LoadFrom, Loaded, SessionStatus, SessionStore, StoreReason,
+};
 use serde_json::json;
 
 use crate::support::stores::{memory, paused, sessions};
@@ -59,15 +61,21 @@ impl Rule for Asked {
     }
 }
 
-/// The session is over and free, and its snapshot is there.
+/// The session is over and free, and a snapshot of it as it is now is there.
 async fn is_over(store: &dyn SessionStore, place: &str) {
+    let loaded = is_free(store, place).await;
+    assert_eq!(loaded.entries, [], "{place}");
+    let snapshot = loaded.snapshot.expect("kept");
+    assert_eq!(snapshot.version, loaded.head.version, "{place}");
+}
+
+/// The session is over and free.
+async fn is_free(store: &dyn SessionStore, place: &str) -> Loaded {
     let id = "s".parse().expect("an id");
     let loaded = store.load(&id, LoadFrom::Snapshot).await.expect("loaded");
     assert_eq!(loaded.head.status, SessionStatus::Completed, "{place}");
     assert_eq!(loaded.head.lease, None, "{place}");
-    assert_eq!(loaded.entries, [], "{place}");
-    let snapshot = loaded.snapshot.expect("kept");
-    assert_eq!(snapshot.version, loaded.head.version, "{place}");
+    loaded
 }
 
 /// S209: in memory hints come, and a driver that looked after each of its writes would be seen to.
@@ -143,24 +151,29 @@ async fn s208_an_end_whose_answer_was_lost_is_done_once() {
     }
 }
 
-/// S208: an answer that is long, and with it the snapshot; and then a session whose snapshot is long and its entries are not.
+/// S208: an answer that is long, and with it the snapshot; then a session whose snapshot would be long for the little that
+/// came since; and then one whose snapshot is long and due, and its entries are short.
 #[tokio::test(start_paused = true)]
 async fn s208_long_entries_and_long_snapshots_end_a_run_too() {
     for ground in paused() {
         let store = ground.machine(0);
         let here = sessions(store);
         let long = "y".repeat(80 * 1024);
+        let half = "y".repeat(40 * 1024);
         let fake = Fake::new()
             .reply(long.as_str())
             .reply("short")
-            .reply("short");
+            .reply(half.as_str());
         let engine = Engine::builder().provider(fake).model("fake:any");
         let engine = engine.build().expect("an engine");
         let mut session = here.create("s").await.expect("created");
-        for _ in 0..3 {
-            session.reply(&engine, "Go").await.expect("done");
-            is_over(&**store, ground.name).await;
-        }
+        session.reply(&engine, "Go").await.expect("done");
+        is_over(&**store, ground.name).await;
+        session.reply(&engine, "Go").await.expect("done");
+        let loaded = is_free(&**store, ground.name).await;
+        assert_eq!(loaded.entries.len(), 3, "{}: none is due", ground.name);
+        session.reply(&engine, "Go").await.expect("done");
+        is_over(&**store, ground.name).await;
     }
 }
 

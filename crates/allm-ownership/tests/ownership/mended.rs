@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use allm::session::EntryBody;
 use allm::{
-    ApprovalRule, ApprovalSecret, Effect, Engine, Fake, InputId, Script, SessionReason,
-    SessionStatus, Sessions, SessionsOptions, Tool,
+    ApprovalRule, ApprovalSecret, Effect, Engine, Fake, InputId, LoadFrom, Script, SessionReason,
+    SessionStatus, Sessions, SessionsOptions, Tool, Version,
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -14,14 +14,13 @@ use tokio::time::timeout;
 use crate::owners::{SOON, tool};
 use crate::support::journal::Journal;
 use crate::support::outage::Outage;
-use crate::support::stores::{all, memory, paused, sessions};
+use crate::support::stores::{Store, all, memory, paused, sessions};
 use crate::support::world::{World, model};
 use crate::support::wrapped::{Op, Wrapped};
 
-/// S195: whether the session is opened anew for each run, or not.
+/// S195: one for each run while the session is short, whether it is opened anew for each or not.
 #[tokio::test(start_paused = true)]
-async fn s195_one_snapshot_for_each_run_at_any_length() {
-    const RUNS: usize = 64;
+async fn s195_one_snapshot_for_each_run_of_a_short_session() {
     for ground in paused() {
         for is_opened in [false, true] {
             let rule = Outage::default();
@@ -31,17 +30,90 @@ async fn s195_one_snapshot_for_each_run_at_any_length() {
             let engine = engine.build().expect("an engine");
             let id = format!("{is_opened}");
             let mut session = here.create(id.as_str()).await.expect("created");
-            for _ in 0..RUNS {
+            for runs in 1..=3 {
                 if is_opened {
                     session = here.open(id.as_str()).await.expect("opened");
                 }
                 session.reply(&engine, "Go").await.expect("done");
+                let place = format!("{} {is_opened}", ground.name);
+                assert_eq!(rule.count(Op::Snapshot), runs, "{place}");
             }
-            assert!(session.version().0 > 100, "{}", session.version());
-            let place = format!("{} {is_opened}", ground.name);
-            assert_eq!(rule.count(Op::Snapshot), RUNS, "{place}");
         }
     }
+}
+
+/// S195: what snapshots hold grows as the journal does, and what is replayed is a part of one and a run. By its bytes: a
+/// snapshot for each run would hold seventy times the journal here.
+#[tokio::test(start_paused = true)]
+async fn s195_snapshots_hold_a_few_times_what_the_journal_holds() {
+    const RUNS: usize = 150;
+    for (place, ground) in paused().into_iter().enumerate() {
+        let store = ground.machine(0);
+        let here = sessions(store);
+        let fake = Fake::new().always("y".repeat(100));
+        let engine = Engine::builder().provider(fake).model("fake:any");
+        let engine = engine.build().expect("an engine");
+        let mut session = here.create("s").await.expect("created");
+        let (mut written, mut newest, mut whole) = (0, 0, 0);
+        for run in 0..RUNS {
+            if run % 2 == place % 2 {
+                session = here.open("s").await.expect("opened");
+            }
+            // Long ones among short ones.
+            let length = if run % 17 == 3 {
+                5_000
+            } else {
+                1 + 10 * run % 400
+            };
+            session
+                .reply(&engine, "x".repeat(length))
+                .await
+                .expect("done");
+            let (after, journal) = (
+                bytes_after(store, newest).await,
+                bytes_after(store, 0).await,
+            );
+            let loaded = store.load(session.id(), LoadFrom::Snapshot).await;
+            let loaded = loaded.expect("loaded");
+            let snapshot = loaded.snapshot.expect("from the first run on");
+            if snapshot.version.0 != newest {
+                (written, newest) = (written + snapshot.bytes.len(), snapshot.version.0);
+            } else {
+                let part = snapshot.bytes.len() / 4;
+                assert!(
+                    after <= part,
+                    "{}: run {run}: {after} of {part}",
+                    ground.name
+                );
+            }
+            let last = journal - whole;
+            whole = journal;
+            let replayed: usize = loaded.entries.iter().map(|entry| entry.bytes.len()).sum();
+            assert!(
+                replayed <= snapshot.bytes.len() / 4 + last,
+                "{}: run {run}",
+                ground.name
+            );
+            assert!(
+                written <= 6 * whole,
+                "{}: run {run}: {written} of {whole}",
+                ground.name
+            );
+        }
+        assert!(
+            written > whole / 2,
+            "{}: they are written at all",
+            ground.name
+        );
+    }
+}
+
+/// How many bytes the entries after this version have.
+async fn bytes_after(store: &Store, version: u64) -> usize {
+    let id = "s".parse().expect("an id");
+    let loaded = store.load(&id, LoadFrom::After(Version(version))).await;
+    let entries = loaded.expect("loaded").entries;
+    entries.iter().map(|entry| entry.bytes.len()).sum()
 }
 
 /// S195: a run that is longer than that.

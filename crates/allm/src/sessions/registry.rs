@@ -14,6 +14,7 @@ use allm_core::{
 use tokio::sync::{broadcast, watch};
 
 use super::asking::Asking;
+use super::covered::Covered;
 use super::driver::Limits;
 use super::durable::DurableSession;
 use super::reading::Heard;
@@ -47,7 +48,8 @@ pub struct SessionsOptions {
     pub lease_ttl: Duration,
     /// How long a store that does not answer is asked again before a run is given up. 30 s.
     pub retry_for: Duration,
-    /// After how many entries a snapshot is written, besides one after each run. 100.
+    /// After how many entries within a run a snapshot may be written, besides one at its end. It is written when the
+    /// entries since the last one hold a quarter of its bytes. 100.
     pub snapshot_every: u64,
     /// After how many recoveries without progress a run fails. 3.
     pub max_recoveries: u32,
@@ -246,10 +248,12 @@ impl Sessions {
             input_id: None,
         };
         let sealed = data.seal(&body, &append, &Link::START)?;
+        let mut covered = Covered::default();
+        covered.add(std::slice::from_ref(&sealed.entry));
         let view = View {
             link: sealed.entry.link(),
             last_writer: Some(append.writer),
-            snapshot_at: Version(0),
+            covered,
             data,
         };
         let new = NewSession {

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::asking::{ANSWER_LIMIT, Asking};
+use super::covered::Covered;
 use super::journal::{Appended, Journal, extend};
 use super::late::Attempts;
 use super::lease::Tenure;
@@ -25,8 +26,7 @@ pub(crate) struct View {
     pub(crate) data: Data,
     pub(crate) link: Link,
     pub(crate) last_writer: Option<WriterId>,
-    /// The version of the last snapshot that is known of.
-    pub(crate) snapshot_at: Version,
+    pub(crate) covered: Covered,
 }
 
 /// What a look at the store brought.
@@ -68,10 +68,7 @@ impl View {
             data,
             link,
             last_writer,
-            snapshot_at: loaded
-                .snapshot
-                .as_ref()
-                .map_or(Version(0), |known| known.version),
+            covered: Covered::of(loaded),
         })
     }
 
@@ -113,6 +110,7 @@ impl View {
         self.data = next;
         self.last_writer = last_writer;
         self.link = link;
+        self.covered.add(&loaded.entries);
         Ok(all)
     }
 
@@ -150,6 +148,7 @@ impl SealedAppend {
         for body in bodies {
             let sealed = next.data.seal(body, &self.append, &next.link)?;
             next.link = sealed.entry.link();
+            next.covered.add(std::slice::from_ref(&sealed.entry));
             self.entries.push(sealed.entry);
             extend(&mut self.applied, sealed.applied);
         }
@@ -225,8 +224,8 @@ impl StoreJournal {
         })
     }
 
-    /// Writes entries, and with the last ones of a run what belongs to its end. Tells whether the snapshot was kept and
-    /// the lease given back.
+    /// Writes entries, and with the last ones of a run what belongs to its end. Tells whether the lease was given back, and
+    /// with it the snapshot kept, if one was due.
     async fn persist(&self, at: &Position, sealed: &mut SealedAppend) -> Result<bool, StoreError> {
         let next = &mut sealed.next;
         let ends = self.ending == Ending::WithTheRun
@@ -234,12 +233,16 @@ impl StoreJournal {
             && next.data.run().is_none();
         if ends {
             // Nobody would believe a snapshot of what somebody has altered.
-            let snapshot = match is_altered(&next.data) {
-                true => None,
-                false => next.data.snapshot(&next.link).ok(),
+            let snapshot = match next.covered.is_due() && !is_altered(&next.data) {
+                true => next.data.snapshot(&next.link).ok(),
+                false => None,
             };
             let last = sealed.persist_last(self.asking(), at, &self.lease, snapshot.as_ref());
-            last.await
+            let released = last.await?;
+            if let Some(snapshot) = snapshot.filter(|_| released) {
+                sealed.next.covered = Covered::by(&snapshot);
+            }
+            Ok(released)
         } else {
             let fence = Some(self.lease.fence);
             let done = sealed.persist(self.asking(), at, fence).await;
@@ -247,17 +250,19 @@ impl StoreJournal {
         }
     }
 
-    /// Writes a snapshot; it is a cache, so a failure is no failure.
+    /// Writes a snapshot, if one is due; it is a cache, so a failure is no failure.
     pub(crate) async fn snapshot(&mut self) {
         let Ok(at) = self.view.position() else { return };
-        if at.version == self.view.snapshot_at {
+        if !self.view.covered.is_due() {
             return;
         }
         let link = self.view.link;
-        if let Ok(snapshot) = self.view.data.snapshot(&link)
-            && let Ok(Ok(())) = timeout(ANSWER_LIMIT, self.store.put_snapshot(&at, snapshot)).await
-        {
-            self.view.snapshot_at = at.version;
+        if let Ok(snapshot) = self.view.data.snapshot(&link) {
+            let covered = Covered::by(&snapshot);
+            let put = self.store.put_snapshot(&at, snapshot);
+            if let Ok(Ok(())) = timeout(ANSWER_LIMIT, put).await {
+                self.view.covered = covered;
+            }
         }
     }
 
@@ -374,12 +379,11 @@ impl Journal for StoreJournal {
                     self.view = sealed.next;
                     if released {
                         self.ending = Ending::Done;
-                        self.view.snapshot_at = self.view.data.version();
                     }
                     self.attempts.note(&self.view.data);
                     extend(&mut all, sealed.applied);
                     let version = self.view.data.version();
-                    if version.0.saturating_sub(self.view.snapshot_at.0) >= self.snapshot_every {
+                    if self.view.covered.behind(version) >= self.snapshot_every {
                         self.snapshot().await;
                     }
                     return Ok(Appended {

@@ -3,6 +3,7 @@
 use allm_core::session::{EntryBody, read};
 use allm_core::{LoadFrom, SessionError, StoreError, StoreReason, Version};
 
+use super::covered::Covered;
 use super::durable::DurableSession;
 
 impl DurableSession {
@@ -15,11 +16,14 @@ impl DurableSession {
         let at = self.view().position()?;
         let link = self.view().link;
         let snapshot = self.view_mut().data.snapshot(&link)?;
-        Ok(self.sessions().store().put_snapshot(&at, snapshot).await?)
+        let covered = Covered::by(&snapshot);
+        self.sessions().store().put_snapshot(&at, snapshot).await?;
+        self.view_mut().covered = covered;
+        Ok(())
     }
 
     /// Drops the entries before this version. A snapshot that covers them must be there and good, and none of them may
-    /// belong to an open turn or an unfinished run.
+    /// belong to an open turn or an unfinished run. Not every run leaves a snapshot; [`snapshot`](Self::snapshot) does.
     ///
     /// # Errors
     ///

@@ -38,7 +38,7 @@ async fn a_stored_session_goes_on_elsewhere() {
     assert_eq!(error.reason, SessionReason::LostOwnership);
 }
 
-/// S69: a snapshot is written after each run, also after one that failed before its first request.
+/// S69, S195: a snapshot is written after each run of a short session, also after one that failed before its first request.
 #[tokio::test]
 async fn s69_a_snapshot_after_each_run() {
     let store = Arc::new(MemoryStore::new());
