@@ -50,8 +50,8 @@ def main():
                 measurement.scenario(scenario, asked.wires, asked.libs)
         starts = None
         if "S7" in asked.only:
-            libraries = [library for library in asked.libs if library not in ("floor", "raw")]
-            built = [] if asked.no_build_times else ["allm", *build.CLIENTS, "rig"]
+            libraries = [library for library in asked.libs if library != "raw"]
+            built = [] if asked.no_build_times else ["allm", *build.CLIENTS, "rig", "floor"]
             starts = cold(server, libraries, 3 * asked.rounds, built)
     kept = durable.measure(asked.rounds, asked.share) if has_durable else None
     text = page.page(measurement, starts, kept, asked)

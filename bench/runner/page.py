@@ -143,18 +143,20 @@ def starts(found):
     text = table(["", "first token, ms", "CPU, ms", "peak memory, MiB", "program, MiB", "crates", "clean build, s",
                   "its CPU, s"], rows)
     ours = [(name, cold) for name, cold in found.items() if name.startswith("allm")]
+    floor = found.get("floor")
     if rig and ours:
         def cells(value):
             shares = [ratio(value(cold), value(rig)) for _, cold in ours]
-            return [cell for share in shares for cell in (number(share), verdict(share, COLD_TARGET))]
+            judged = [cell for share in shares for cell in (number(share), verdict(share, COLD_TARGET))]
+            return [*judged, number(ratio(value(floor), value(rig)) if floor else None)]
 
         rows = [["first token", *cells(lambda cold: cold.first_token)], ["program", *cells(lambda cold: cold.size)],
                 ["crates", *cells(lambda cold: cold.crates)],
                 ["clean build, CPU", *cells(lambda cold: cold.build and cold.build.cpu)]]
-        head = [cell for name, _ in ours for cell in (name, "target")]
+        head = [*(cell for name, _ in ours for cell in (name, "target")), "floor"]
         text += "\n`allm` speaks to all providers over HTTP/1.1 and HTTP/2, and runs processes as tools, because a program that does not\n"
         text += "choose gets that. The peers' clients speak to one provider, as `allm, one provider` does (`default-features = false,\n"
-        text += "features = [\"openai\"]`).\n"
+        text += "features = [\"openai\"]`). `floor` shows what a program by hand comes to.\n"
         text += "\n" + table(["to rig", *head], rows)
     return text
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use allm::{
-    AppendId, BoxFuture, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
+    AppendId, BoxFuture, Claim, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
     NewSession, Page, PageRequest, Position, SessionFilter, SessionId, SessionStore, Snapshot,
     StoreError, Takeover, Timestamp, Version, WriterId,
 };
@@ -129,6 +129,27 @@ impl SessionStore for Listener {
     ) -> BoxFuture<'a, Result<Lease, StoreError>> {
         let acquire = self.store.acquire(id, holder, ttl, takeover);
         Box::pin(self.written(acquire))
+    }
+
+    fn acquire_and_append<'a>(
+        &'a self,
+        claim: &'a Claim,
+        at: &'a Position,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> BoxFuture<'a, Result<(Lease, bool), StoreError>> {
+        let begin = self
+            .store
+            .acquire_and_append(claim, at, append_id, entries, head);
+        Box::pin(async move {
+            self.note(entries);
+            let begun = self.written(begin).await?;
+            if !begun.1 {
+                self.noted().appends.pop();
+            }
+            Ok(begun)
+        })
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, Result<Lease, StoreError>> {

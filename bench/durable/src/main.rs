@@ -4,6 +4,7 @@
 //! bench-durable turn 200
 //! bench-durable resume 50
 //! bench-durable waiting 10000
+//! bench-durable turn 200 SQLite   # one store alone, for profiles
 //! ```
 
 mod bare;
@@ -24,15 +25,17 @@ use serde_json::{Map, Value, json};
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [what, count] = arguments.as_slice() else {
-        bail!("wanted: turn, resume or waiting, and a count");
+    let [what, count, only @ ..] = arguments.as_slice() else {
+        bail!(
+            "wanted: turn, resume or waiting, a count, and the names of stores if not all are meant"
+        );
     };
     let count: usize = count.parse().context("the count is a number")?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
     let said = runtime.block_on(async {
-        let stage = Stage::new().await?;
+        let stage = Stage::new(only).await?;
         match what.as_str() {
             "turn" => turn::measure(&stage, count).await,
             "resume" => resume::measure(&stage, count).await,
@@ -56,7 +59,8 @@ struct Stage {
 }
 
 impl Stage {
-    async fn new() -> anyhow::Result<Self> {
+    async fn new(only: &[String]) -> anyhow::Result<Self> {
+        let is_meant = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
         let folder = std::env::temp_dir().join(format!("allm-durable-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         let sqlite = SqliteStore::open(folder.join("ours.db")).await?;
@@ -65,11 +69,14 @@ impl Stage {
             ("SQLite", Arc::new(sqlite)),
         ];
         let mut postgres = None;
-        if let Some(server) = Server::private() {
+        if is_meant("PostgreSQL")
+            && let Some(server) = Server::private()
+        {
             let url = server.database();
             stores.push(("PostgreSQL", Arc::new(PostgresStore::connect(&url).await?)));
             postgres = Some((server.database(), server));
         }
+        stores.retain(|(name, _)| is_meant(name));
         Ok(Self {
             folder,
             stores,
