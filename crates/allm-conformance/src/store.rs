@@ -51,6 +51,7 @@
 //! skipped, and the report says so.
 
 mod appending;
+mod beginning;
 mod bench;
 mod conduct;
 mod creating;
@@ -191,6 +192,7 @@ pub async fn check(subject: &dyn StoreSubject) -> Report {
     let rules = [
         creating::RULES,
         appending::RULES,
+        beginning::RULES,
         order::RULES,
         loading::RULES,
         sizes::RULES,

@@ -80,8 +80,8 @@ pub use settings::{
 };
 pub use step::{Mode, StepResult};
 pub use store::{
-    AppendId, ApprovalId, DeleteIf, Entry, EntryClass, Fence, Head, HeadUpdate, HeldLease, Lease,
-    LeaseFilter, Link, LoadFrom, Loaded, NewSession, Page, PageRequest, Position, RunId,
+    AppendId, ApprovalId, Claim, DeleteIf, Entry, EntryClass, Fence, Head, HeadUpdate, HeldLease,
+    Lease, LeaseFilter, Link, LoadFrom, Loaded, NewSession, Page, PageRequest, Position, RunId,
     SessionFilter, SessionStatus, SessionUid, Snapshot, Takeover, Version, check_append,
     verify_chain,
 };

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::data::{
-    AppendId, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded, NewSession, Page,
-    PageRequest, Position, SessionFilter, SessionId, Snapshot, Takeover, Timestamp, Version,
-    WriterId,
+    AppendId, Claim, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded, NewSession,
+    Page, PageRequest, Position, SessionFilter, SessionId, Snapshot, Takeover, Timestamp, Version,
+    WriterId, check_append,
 };
 use crate::error::StoreError;
 use crate::future::BoxFuture;
@@ -170,6 +170,41 @@ pub trait SessionStore: Send + Sync {
         ttl: Duration,
         takeover: Takeover,
     ) -> BoxFuture<'a, Result<Lease, StoreError>>;
+
+    /// Gives the right to drive the session, and in the same transaction appends what a run begins with under it. So a run
+    /// begins with one write in place of two.
+    ///
+    /// The lease is given as by [`acquire`](Self::acquire), at the version that it tells, if it tells one. True when the
+    /// entries were appended: now, or the first time that this `append_id` was used for them. False when the session is
+    /// not the one, or not at the version, that `at` names: then the lease was given and nothing else was done. The
+    /// default is [`acquire`](Self::acquire) and false.
+    ///
+    /// A lost reply is settled as one of `acquire` is. When it is asked again, the entries are not appended twice.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`acquire`](Self::acquire); `too_large` and `refused` for entries as by [`append`](Self::append). Nothing
+    /// was done then.
+    fn acquire_and_append<'a>(
+        &'a self,
+        claim: &'a Claim,
+        at: &'a Position,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> BoxFuture<'a, Result<(Lease, bool), StoreError>> {
+        let _ = (append_id, head);
+        Box::pin(async move {
+            check_append(at, Some(Fence(0)), entries)?;
+            let Claim {
+                holder,
+                ttl,
+                takeover,
+            } = claim;
+            let lease = self.acquire(&at.id, holder, *ttl, *takeover).await?;
+            Ok((lease, false))
+        })
+    }
 
     /// Makes a lease last for its `ttl` from now on, and gives it with its new expiry.
     ///

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use allm::session::{EntryBody, read};
 use allm::{
-    AppendId, BoxFuture, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
+    AppendId, BoxFuture, Claim, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
     NewSession, Page, PageRequest, Position, SessionFilter, SessionId, SessionStore, Snapshot,
     StoreError, Takeover, Timestamp, Version, WriterId,
 };
@@ -168,6 +168,32 @@ impl SessionStore for KillingStore {
                 self.points.pass("after acquire");
             }
             done
+        })
+    }
+
+    fn acquire_and_append<'a>(
+        &'a self,
+        claim: &'a Claim,
+        at: &'a Position,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> Answer<'a, (Lease, bool)> {
+        Box::pin(async move {
+            let name = format!("acquire + {}", name_of(entries));
+            self.points.pass(&format!("before {name}"));
+            let inner = &self.inner;
+            let begun = inner.acquire_and_append(claim, at, append_id, entries, head);
+            let begun = begun.await;
+            match &begun {
+                Ok((_, true)) => {
+                    self.points.pass(&format!("after {name}"));
+                    self.keep(at, entries);
+                }
+                Ok((_, false)) => self.points.pass("after acquire"),
+                Err(_) => {}
+            }
+            begun
         })
     }
 

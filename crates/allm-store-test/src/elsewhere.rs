@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use allm_core::{
-    AppendId, BoxFuture, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
+    AppendId, BoxFuture, Claim, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
     NewSession, Page, PageRequest, Position, SessionFilter, SessionId, SessionStore, Snapshot,
     StoreError, Takeover, Timestamp, Version, WriterId,
 };
@@ -175,6 +175,24 @@ impl SessionStore for Elsewhere {
         let (id, holder) = (id.clone(), holder.clone());
         self.ask(move |store| {
             Box::pin(async move { store.acquire(&id, &holder, ttl, takeover).await })
+        })
+    }
+
+    fn acquire_and_append<'a>(
+        &'a self,
+        claim: &'a Claim,
+        at: &'a Position,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> Answer<'a, (Lease, bool)> {
+        let (claim, at, entries, head) =
+            (claim.clone(), at.clone(), entries.to_vec(), head.clone());
+        self.ask(move |store| {
+            Box::pin(async move {
+                let begun = store.acquire_and_append(&claim, &at, append_id, &entries, &head);
+                begun.await
+            })
         })
     }
 

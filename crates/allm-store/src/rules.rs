@@ -1,6 +1,8 @@
 //! What every store here says and does alike.
 
-use allm_core::{StoreError, StoreReason, Version};
+use allm_core::{Claim, StoreError, StoreReason, Version};
+
+use crate::clock::whole_millis;
 
 /// Content up to this many bytes is kept in its row, longer content once by its hash.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -35,8 +37,11 @@ pub(crate) fn refused(message: &str) -> StoreError {
     StoreError::new(StoreReason::Refused, message)
 }
 
-pub(crate) fn short_ttl() -> StoreError {
-    refused("a lease lasts a millisecond or more")
+pub(crate) fn check_claim(claim: &Claim) -> Result<(), StoreError> {
+    match whole_millis(claim.ttl) {
+        0 => Err(refused("a lease lasts a millisecond or more")),
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn unfit_snapshot() -> StoreError {
@@ -53,6 +58,18 @@ pub(crate) fn last_with_prefix(prefix: &str) -> String {
     let mut last = prefix.to_owned();
     last.extend(std::iter::repeat_n(char::MAX, 50));
     last
+}
+
+/// Whether what was to go with a lease was appended; the lease is given too when the session is another one by now, or
+/// somewhere else.
+pub(crate) fn is_appended<T>(appended: Result<T, StoreError>) -> Result<bool, StoreError> {
+    match appended {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.reason, StoreReason::Conflict | StoreReason::Gone) => {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// `conflict` unless the session is where the writer believes it.

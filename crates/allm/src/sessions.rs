@@ -17,6 +17,7 @@ mod recovery;
 mod registry;
 mod running;
 mod saving;
+mod store_clock;
 mod store_journal;
 mod submitted;
 mod taking;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use allm_core::{
-    AppendId, DeleteIf, Lease, LoadFrom, SessionId, SessionUid, Snapshot, StoreError, StoreReason,
-    Version,
+    AppendId, Claim, DeleteIf, Fence, Lease, LoadFrom, SessionId, SessionUid, Snapshot, StoreError,
+    StoreReason, Takeover, Version, check_append,
 };
 
-use super::faulty::{Answer, Ask, broken, changed, error, remembering};
+use super::faulty::{Answer, Ask, Right, broken, changed, error, remembering};
 
 #[tokio::test]
 async fn snapshots() {
@@ -368,6 +368,87 @@ async fn s208_a_store_that_ends_runs_with_several_writes() {
         Ask::End(append, ..) => {
             right.ask(&Ask::Append(append))?;
             Ok(Answer::Released(false))
+        }
+        ask => right.ask(&ask),
+    });
+    assert_eq!(plain.await, [""; 0]);
+}
+
+#[tokio::test]
+async fn s209_beginnings_of_runs() {
+    // It says that it did all, and has only given the lease.
+    let forgetful = broken(|right, ask| match ask {
+        Ask::Begin(claim, append) => {
+            let lease = acquired(right, &claim, &append.at.id)?;
+            Ok(Answer::Begun((lease, true)))
+        }
+        ask => right.ask(&ask),
+    });
+    assert_eq!(
+        forgetful.await,
+        [
+            "begins_a_run",
+            "begins_a_run_once",
+            "begins_where_it_is_known",
+            "begin_refused"
+        ]
+    );
+    // It did all, and says that it has only given the lease.
+    let modest = broken(|right, ask| match right.ask(&ask)? {
+        Answer::Begun((lease, _)) => Ok(Answer::Begun((lease, false))),
+        answer => Ok(answer),
+    });
+    assert_eq!(modest.await, ["begins_a_run", "begins_a_run_once"]);
+    let twice = broken(|right, ask| match ask {
+        Ask::Begin(claim, mut append) => {
+            let head = right.head(&append.at.id);
+            if claim.takeover == Takeover::Force
+                && let Some(head) = head.filter(|head| head.version != append.at.version)
+            {
+                append.id = changed(append.id, u8::try_from(head.version.0).expect("few"));
+            }
+            right.ask(&Ask::Begin(claim, append))
+        }
+        ask => right.ask(&ask),
+    });
+    assert_eq!(twice.await, ["begins_a_run_once"]);
+    // Whatever is in the way, it says that it was appended.
+    let bold = broken(|right, ask| match right.ask(&ask)? {
+        Answer::Begun((lease, _)) => Ok(Answer::Begun((lease, true))),
+        answer => Ok(answer),
+    });
+    assert_eq!(bold.await, ["begins_where_it_is_known"]);
+    // It takes what another holds.
+    let greedy = broken(|right, ask| match ask {
+        Ask::Begin(mut claim, append) => {
+            claim.takeover = Takeover::Force;
+            right.ask(&Ask::Begin(claim, append))
+        }
+        ask => right.ask(&ask),
+    });
+    assert_eq!(greedy.await, ["begin_refused"]);
+}
+
+fn acquired(right: &Right, claim: &Claim, id: &SessionId) -> Result<Lease, StoreError> {
+    let Claim {
+        holder,
+        ttl,
+        takeover,
+    } = claim.clone();
+    match right.ask(&Ask::Acquire(id.clone(), holder, ttl, takeover))? {
+        Answer::Lease(lease) => Ok(lease),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A store that has only what every store must have.
+#[tokio::test]
+async fn s209_a_store_that_begins_runs_with_two_writes() {
+    let plain = broken(|right, ask| match ask {
+        Ask::Begin(claim, append) => {
+            check_append(&append.at, Some(Fence(0)), &append.entries)?;
+            let lease = acquired(right, &claim, &append.at.id)?;
+            Ok(Answer::Begun((lease, false)))
         }
         ask => right.ask(&ask),
     });

@@ -8,8 +8,8 @@ use std::time::Duration;
 use allm_conformance::Report;
 use allm_conformance::store::{self, Fresh};
 use allm_core::{
-    AppendId, BoxFuture, DeleteIf, Entry, EntryClass, Fence, Hash, Head, HeadUpdate, Lease, Link,
-    LoadFrom, Loaded, NewSession, Page, PageRequest, Position, SessionFilter, SessionId,
+    AppendId, BoxFuture, Claim, DeleteIf, Entry, EntryClass, Fence, Hash, Head, HeadUpdate, Lease,
+    Link, LoadFrom, Loaded, NewSession, Page, PageRequest, Position, SessionFilter, SessionId,
     SessionStatus, SessionStore, Snapshot, StoreError, StoreReason, Takeover, Timestamp, Version,
     WriterId,
 };
@@ -23,6 +23,8 @@ pub(crate) enum Ask {
     Append(Append),
     /// An append that ends a run, under this lease and with this snapshot.
     End(Append, Lease, Option<Snapshot>),
+    /// An append that begins a run, under the lease that this gives.
+    Begin(Claim, Append),
     List(SessionFilter, PageRequest),
     Delete(SessionId, DeleteIf),
     Acquire(SessionId, WriterId, Duration, Takeover),
@@ -50,6 +52,7 @@ pub(crate) enum Answer {
     Page(Page<Head>),
     Lease(Lease),
     Released(bool),
+    Begun((Lease, bool)),
     Time(Timestamp),
     Done,
 }
@@ -98,6 +101,11 @@ impl Right {
                 let done =
                     store.append_and_release(&at, &lease, append.id, &entries, &head, snapshot);
                 ready(done).map(Answer::Released)
+            }
+            Ask::Begin(claim, append) => {
+                let (at, entries, head) = (append.at, append.entries, append.head);
+                let begun = store.acquire_and_append(&claim, &at, append.id, &entries, &head);
+                ready(begun).map(Answer::Begun)
             }
             Ask::List(filter, page) => ready(store.list(&filter, page)).map(Answer::Page),
             Ask::Delete(id, condition) => ready(store.delete(&id, condition)).map(done),
@@ -180,7 +188,9 @@ impl Ask {
         match self {
             Self::Create(new) => Some(&new.id),
             Self::Load(id, _) | Self::Delete(id, _) | Self::Acquire(id, ..) => Some(id),
-            Self::Append(append) | Self::End(append, ..) => Some(&append.at.id),
+            Self::Append(append) | Self::End(append, ..) | Self::Begin(_, append) => {
+                Some(&append.at.id)
+            }
             Self::Renew(lease) | Self::Release(lease) => Some(&lease.id),
             Self::PutSnapshot(at, _) | Self::Trim(at, _) => Some(&at.id),
             Self::List(..) | Self::Now => None,
@@ -366,6 +376,24 @@ impl SessionStore for Faulty {
     ) -> Future<'a, Lease> {
         let ask = Ask::Acquire(id.clone(), holder.clone(), ttl, takeover);
         self.future(ask, answer!(Lease))
+    }
+
+    fn acquire_and_append<'a>(
+        &'a self,
+        claim: &'a Claim,
+        at: &'a Position,
+        id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> Future<'a, (Lease, bool)> {
+        let append = Append {
+            at: at.clone(),
+            fence: None,
+            id,
+            entries: entries.to_vec(),
+            head: head.clone(),
+        };
+        self.future(Ask::Begin(claim.clone(), append), answer!(Begun))
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> Future<'a, Lease> {

@@ -22,7 +22,7 @@ pub use append::{NewSession, check_append};
 pub use entry::{Entry, EntryClass, Link, verify_chain};
 pub use filter::{LeaseFilter, SessionFilter};
 pub use head::{Head, HeadUpdate, SessionStatus};
-pub use lease::{Fence, HeldLease, Lease, Takeover};
+pub use lease::{Claim, Fence, HeldLease, Lease, Takeover};
 pub use load::{LoadFrom, Loaded, Snapshot};
 pub use page::{Page, PageRequest};
 pub use uid::{AppendId, ApprovalId, RunId, SessionUid};

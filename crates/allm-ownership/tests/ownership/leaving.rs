@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use allm::session::Delivery;
 use allm::{
-    Engine, Event, Fake, HaltReason, Script, SessionError, SessionReason, SessionStatus, Sessions,
+    BoxFuture, Engine, Event, Fake, HaltReason, Script, SessionError, SessionReason, SessionStatus,
+    Sessions,
 };
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -15,9 +17,9 @@ use crate::owners::SOON;
 use crate::support::faults::Faults;
 use crate::support::journal::Journal;
 use crate::support::numbered::Numbered;
-use crate::support::stores::{Store, memory, sessions};
+use crate::support::stores::{Store, memory, paused, sessions};
 use crate::support::world::{ALL, ONCE, World, model};
-use crate::support::wrapped::{Fate, Op, Wrapped};
+use crate::support::wrapped::{Call, Fate, Op, Rule, Wrapped};
 
 fn machine(store: &Store, rule: &Numbered) -> Sessions {
     sessions(&Wrapped::around(store, "a", &Arc::new(rule.clone())))
@@ -105,6 +107,71 @@ async fn s190_a_session_that_is_being_taken_is_given_back() {
             let mut next = sessions(ground.machine(1)).open(id).await.expect("opened");
             next.reply(&engine, "And now?").await.expect(&place);
         }
+    }
+}
+
+/// Holds the write that takes a session and begins a run.
+#[derive(Clone, Default)]
+struct Holding {
+    asked: Arc<Notify>,
+    open: Arc<Notify>,
+}
+
+impl Rule for Holding {
+    fn judge<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Fate> {
+        Box::pin(async move {
+            if call.kinds.contains(&"acquire") {
+                self.asked.notify_one();
+                self.open.notified().await;
+            }
+            Fate::Done
+        })
+    }
+
+    fn is_plain(&self) -> bool {
+        false
+    }
+}
+
+/// S162, S190: shut down while the one write is on its way.
+#[tokio::test(start_paused = true)]
+async fn s190_a_run_that_is_just_begun_is_left_to_others() {
+    for ground in paused() {
+        let rule = Holding::default();
+        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
+        let here = sessions(&store);
+        let fake = model(&[]);
+        let engine = World::default().engine("a", None, &fake).build().unwrap();
+        let run = begin(Does::Reply, here.clone(), engine.clone());
+        rule.asked.notified().await;
+        let leaving = leaving(&here);
+        assert!(
+            !has_ended(&leaving).await,
+            "{}: it is being taken",
+            ground.name
+        );
+        rule.open.notify_one();
+        ended(leaving).await;
+        let error = ended(run).await.expect_err("it is left");
+        assert_eq!((error.reason, error.held), (SessionReason::Busy, None));
+        fake.assert_calls(0);
+        let there = sessions(ground.machine(1));
+        let session = there.open("other").await.expect("opened");
+        assert_eq!(
+            session.status(),
+            SessionStatus::InProgress,
+            "{}",
+            ground.name
+        );
+        assert_eq!(there.recover(&engine).await.expect("listed").len(), 1);
+        let session = there.open("other").await.expect("opened");
+        assert_eq!(
+            session.status(),
+            SessionStatus::Completed,
+            "{}",
+            ground.name
+        );
+        assert_eq!(session.thread().len(), 2, "{}", ground.name);
     }
 }
 

@@ -82,7 +82,7 @@ async fn s211_a_stop_that_comes_first_leaves_the_answer() {
         assert_eq!(outcomes, [Some(Outcome::Cancelled)], "{place}");
         let usage = &session.usage();
         assert_eq!(usage.lost_calls, 0, "{place}");
-        let tried = ["user_message+run_started", TOGETHER];
+        let tried = ["acquire+user_message+run_started", TOGETHER];
         assert_eq!(rule.appends()[..2], tried, "{place}");
         assert!(!has(&**ground.machine(0), "tool_intent").await, "{place}");
     }
@@ -109,7 +109,7 @@ async fn s211_what_still_fits_is_written_behind_what_came_first() {
         assert_eq!(world.entered(IDEMPOTENT), 1, "{place}");
         let appends = rule.appends();
         let expected = [
-            "user_message+run_started",
+            "acquire+user_message+run_started",
             TOGETHER,
             TOGETHER,
             "tool_outcome",
@@ -142,7 +142,7 @@ async fn s211_a_policy_is_asked_when_the_answer_is_durable() {
         let mut session = sessions(&store).create("s").await.expect("created");
         session.reply(&engine, "Go").await.expect("done");
         let expected = [
-            "user_message+run_started",
+            "acquire+user_message+run_started",
             "model_responded",
             "calls_planned+tool_intent",
             "tool_outcome",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use allm_core::{
-    AppendId, BoxFuture, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
+    AppendId, BoxFuture, Claim, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
     NewSession, Page, PageRequest, Position, SessionFilter, SessionId, SessionStore, Snapshot,
     StoreError, Takeover, Timestamp, Version, WriterId,
 };
@@ -75,9 +75,30 @@ impl SessionStore for MemoryStore {
         ttl: Duration,
         takeover: Takeover,
     ) -> Answer<'a, Lease> {
+        let claim = Claim {
+            holder: holder.clone(),
+            ttl,
+            takeover,
+        };
+        Box::pin(async move { self.state().acquire(self.clock.now(), id, &claim) })
+    }
+
+    fn acquire_and_append<'a>(
+        &'a self,
+        claim: &'a Claim,
+        at: &'a Position,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> Answer<'a, (Lease, bool)> {
         Box::pin(async move {
-            self.state()
-                .acquire(self.clock.now(), id, holder, ttl, takeover)
+            let now = self.clock.now();
+            let taken = (self.state()).acquire_and_append(now, claim, at, append_id, entries, head);
+            let (lease, is_appended) = taken?;
+            if is_appended {
+                self.hints.give(&at.id, Writer::Driver);
+            }
+            Ok((lease, is_appended))
         })
     }
 

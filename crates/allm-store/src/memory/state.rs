@@ -1,19 +1,18 @@
 //! What the store holds, and what each operation does to it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 use allm_core::{
-    AppendId, DeleteIf, Entry, Fence, Hash, Head, HeadUpdate, Lease, LoadFrom, Loaded, NewSession,
-    Page, PageRequest, Position, SessionFilter, SessionId, SessionUid, Snapshot, StoreError,
-    Takeover, Timestamp, Version, WriterId, check_append,
+    AppendId, Claim, DeleteIf, Entry, Fence, Hash, Head, HeadUpdate, Lease, LoadFrom, Loaded,
+    NewSession, Page, PageRequest, Position, SessionFilter, SessionId, SessionUid, Snapshot,
+    StoreError, Takeover, Timestamp, Version, check_append,
 };
 
 use crate::clock::{later, whole_millis};
 use crate::cursor;
 use crate::rules::{
-    TOMBSTONE_MILLIS, already_exists, at_version, fenced, gone, not_found, refused, short_ttl,
-    uncovered_trim, unfit_snapshot,
+    TOMBSTONE_MILLIS, already_exists, at_version, check_claim, fenced, gone, is_appended,
+    not_found, refused, uncovered_trim, unfit_snapshot,
 };
 
 #[derive(Default)]
@@ -185,30 +184,41 @@ impl State {
         &mut self,
         now: Timestamp,
         id: &SessionId,
-        holder: &WriterId,
-        ttl: Duration,
-        takeover: Takeover,
+        claim: &Claim,
     ) -> Result<Lease, StoreError> {
-        let millis = whole_millis(ttl);
-        if millis == 0 {
-            return Err(short_ttl());
-        }
+        check_claim(claim)?;
         let stored = self.named(id)?;
-        if let (Some(held), Takeover::IfExpired) = (stored.head(now).lease, takeover) {
+        if let (Some(held), Takeover::IfExpired) = (stored.head(now).lease, claim.takeover) {
             return Err(StoreError::lease_held(held));
         }
         stored.fence = Fence(stored.fence.0.saturating_add(1));
         let lease = Lease {
             id: id.clone(),
             uid: stored.head.uid,
-            holder: holder.clone(),
+            holder: claim.holder.clone(),
             fence: stored.fence,
-            ttl,
-            expires_at: later(now, millis),
+            ttl: claim.ttl,
+            expires_at: later(now, whole_millis(claim.ttl)),
             version: Some(stored.head.version),
         };
         stored.lease = Some(lease.clone());
         Ok(lease)
+    }
+
+    /// Takes a session, and appends what begins a run under the lease if the session is where it should be.
+    pub(super) fn acquire_and_append(
+        &mut self,
+        now: Timestamp,
+        claim: &Claim,
+        at: &Position,
+        append_id: AppendId,
+        entries: &[Entry],
+        head: &HeadUpdate,
+    ) -> Result<(Lease, bool), StoreError> {
+        check_append(at, Some(Fence(0)), entries)?;
+        let lease = self.acquire(now, &at.id, claim)?;
+        let appended = self.append(now, at, Some(lease.fence), append_id, entries, head);
+        Ok((lease, is_appended(appended)?))
     }
 
     pub(super) fn renew(&mut self, now: Timestamp, lease: &Lease) -> Result<Lease, StoreError> {

@@ -35,6 +35,20 @@ impl Answer {
         read().map_err(told)
     }
 
+    /// A code alone, in this column.
+    pub(super) fn code(row: &PgRow, column: usize) -> Result<Self, StoreError> {
+        let code: Option<String> = row.try_get(column).map_err(told)?;
+        Ok(Self {
+            // There is none when nothing was asked.
+            code: code.unwrap_or_default(),
+            version: None,
+            uid: None,
+            fence: None,
+            holder: None,
+            until: None,
+        })
+    }
+
     /// The error that the code stands for. `expected` is the version that the caller believes in.
     pub(super) fn ok(self, expected: Version) -> Result<Self, StoreError> {
         Err(match self.code.as_str() {

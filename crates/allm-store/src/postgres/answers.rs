@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use allm_core::{
-    AppendId, BoxFuture, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
+    AppendId, BoxFuture, Claim, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
     NewSession, Page, PageRequest, Position, SessionFilter, SessionId, SessionStore, Snapshot,
     StoreError, Takeover, Timestamp, Version, WriterId,
 };
@@ -76,7 +76,30 @@ impl SessionStore for PostgresStore {
         ttl: Duration,
         takeover: Takeover,
     ) -> Answer<'a, Lease> {
-        Box::pin(self.acquire_for(id, holder, ttl, takeover))
+        let claim = Claim {
+            holder: holder.clone(),
+            ttl,
+            takeover,
+        };
+        Box::pin(async move { self.acquire_for(id, &claim).await })
+    }
+
+    fn acquire_and_append<'a>(
+        &'a self,
+        claim: &'a Claim,
+        at: &'a Position,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> Answer<'a, (Lease, bool)> {
+        Box::pin(async move {
+            let taken = self.acquire_with(claim, at, append_id, entries, head);
+            let (lease, is_appended) = taken.await?;
+            if is_appended {
+                self.tell(&at.id, Writer::Driver);
+            }
+            Ok((lease, is_appended))
+        })
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> Answer<'a, Lease> {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use allm_core::{
-    AppendId, DeleteIf, Entry, EntryClass, Fence, Head, HeadUpdate, Lease, NewSession, Position,
-    SessionId, Snapshot, StoreError, StoreReason, Takeover, Version, WriterId, check_append,
+    AppendId, Claim, DeleteIf, Entry, EntryClass, Fence, Head, HeadUpdate, Lease, NewSession,
+    Position, SessionId, Snapshot, StoreError, StoreReason, Takeover, Version, check_append,
 };
 
 use super::answer::Answer;
@@ -13,7 +13,7 @@ use super::{Again, PostgresStore};
 use crate::clock::whole_millis;
 use crate::database::content::Place;
 use crate::database::{count, integer, tags};
-use crate::rules::{TOMBSTONE_MILLIS, short_ttl, uncovered_trim, unfit_snapshot};
+use crate::rules::{TOMBSTONE_MILLIS, check_claim, is_appended, uncovered_trim, unfit_snapshot};
 
 /// A lease that lasts this many milliseconds lasts for ever; a time has room for it twice.
 const LONGEST_TTL: i64 = 253_402_300_799_999;
@@ -50,6 +50,20 @@ fn millis(ttl: Duration) -> i64 {
     whole_millis(ttl).min(LONGEST_TTL)
 }
 
+/// The lease that the database gave.
+fn given(id: &SessionId, claim: &Claim, answer: Answer) -> Result<Lease, StoreError> {
+    let answer = answer.ok(Version(0))?;
+    Ok(Lease {
+        id: id.clone(),
+        uid: answer.uid()?,
+        holder: claim.holder.clone(),
+        fence: Fence(count(answer.fence.unwrap_or_default())),
+        ttl: claim.ttl,
+        expires_at: answer.until(),
+        version: answer.version(),
+    })
+}
+
 impl PostgresStore {
     async fn call(&self, sql: Sql, again: Again) -> Result<Answer, StoreError> {
         Answer::read(&self.row(sql.push(")"), again).await?)
@@ -77,11 +91,11 @@ impl PostgresStore {
         Ok(Head::created(new))
     }
 
-    /// The call that appends.
+    /// The call that appends, under the fence that is written here.
     fn append_call(
         sql: Sql,
         at: &Position,
-        fence: Option<Fence>,
+        fence: impl FnOnce(Sql) -> Sql,
         append_id: AppendId,
         entries: &[Entry],
         head: &HeadUpdate,
@@ -92,9 +106,7 @@ impl PostgresStore {
             .collect();
         let sql = sql.name("append_1(").session(at).push(",");
         let sql = sql.int(integer(at.version.0)).push(",");
-        let sql = sql
-            .optional_int(fence.map(|fence| integer(fence.0)))
-            .push(",");
+        let sql = fence(sql).push(",");
         let sql = sql.bytes(append_id.as_bytes()).push(",");
         let sql = sql
             .array(entries, |sql, entry| sql.class(entry.class), "smallint[]")
@@ -124,6 +136,8 @@ impl PostgresStore {
     ) -> Result<Version, StoreError> {
         let version = check_append(at, fence, entries)?;
         let sql = self.sql().push("SELECT * FROM ");
+        let number = fence.map(|fence| integer(fence.0));
+        let fence = |sql: Sql| sql.optional_int(number);
         let sql = Self::append_call(sql, at, fence, append_id, entries, head);
         // Its id makes the second time the same as the first.
         let answer = Answer::read(&self.row(sql, Again::Safe).await?)?;
@@ -142,8 +156,8 @@ impl PostgresStore {
         head: &HeadUpdate,
         snapshot: Option<&Snapshot>,
     ) -> Result<(), StoreError> {
-        let fence = Some(lease.fence);
-        let version = check_append(at, fence, entries)?;
+        let version = check_append(at, Some(lease.fence), entries)?;
+        let fence = |sql: Sql| sql.int(integer(lease.fence.0));
         let sql = self.sql().push("WITH a AS MATERIALIZED (SELECT * FROM ");
         let sql = Self::append_call(sql, at, fence, append_id, entries, head);
         let sql = match snapshot {
@@ -181,28 +195,44 @@ impl PostgresStore {
     pub(super) async fn acquire_for(
         &self,
         id: &SessionId,
-        holder: &WriterId,
-        ttl: Duration,
-        takeover: Takeover,
+        claim: &Claim,
     ) -> Result<Lease, StoreError> {
-        if whole_millis(ttl) == 0 {
-            return Err(short_ttl());
-        }
-        let sql = self.function("acquire_1(").id(id).push(",");
-        let sql = sql.bytes(holder.as_str().as_bytes()).push(",");
-        let sql = sql.int(millis(ttl)).push(",");
-        let sql = sql.flag(takeover == Takeover::Force);
-        let answer = self.call(sql, Again::Never).await?;
-        let answer = answer.ok(Version(0))?;
-        Ok(Lease {
-            id: id.clone(),
-            uid: answer.uid()?,
-            holder: holder.clone(),
-            fence: Fence(count(answer.fence.unwrap_or_default())),
-            ttl,
-            expires_at: answer.until(),
-            version: answer.version(),
-        })
+        check_claim(claim)?;
+        let sql = self.sql().push("SELECT * FROM ");
+        let sql = Self::acquire_call(sql, id, claim);
+        let answer = Answer::read(&self.row(sql, Again::Never).await?)?;
+        given(id, claim, answer)
+    }
+
+    fn acquire_call(sql: Sql, id: &SessionId, claim: &Claim) -> Sql {
+        let sql = sql.name("acquire_1(").id(id).push(",");
+        let sql = sql.bytes(claim.holder.as_str().as_bytes()).push(",");
+        let sql = sql.int(millis(claim.ttl)).push(",");
+        sql.flag(claim.takeover == Takeover::Force).push(")")
+    }
+
+    /// The lease, and whether what begins a run was appended under it.
+    pub(super) async fn acquire_with(
+        &self,
+        claim: &Claim,
+        at: &Position,
+        append_id: AppendId,
+        entries: &[Entry],
+        head: &HeadUpdate,
+    ) -> Result<(Lease, bool), StoreError> {
+        check_claim(claim)?;
+        check_append(at, Some(Fence(0)), entries)?;
+        let sql = self.sql().push("WITH l AS MATERIALIZED (SELECT * FROM ");
+        let sql = Self::acquire_call(sql, &at.id, claim);
+        let sql = sql.push("), g AS MATERIALIZED (SELECT * FROM l WHERE code = 'ok'), ");
+        let sql = sql.push("a AS MATERIALIZED (SELECT a.code FROM g, LATERAL ");
+        let fence = |sql: Sql| sql.push("g.fence");
+        let sql = Self::append_call(sql, at, fence, append_id, entries, head);
+        let sql = sql.push(" AS a) SELECT l.*, a.code FROM l LEFT JOIN a ON true");
+        let row = self.row(sql, Again::Never).await?;
+        let appended = Answer::code(&row, 6)?;
+        let lease = given(&at.id, claim, Answer::read(&row)?)?;
+        Ok((lease, is_appended(appended.ok(at.version))?))
     }
 
     pub(super) async fn renew_lease(&self, lease: &Lease) -> Result<Lease, StoreError> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use allm_core::{
-    AppendId, BoxFuture, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
+    AppendId, BoxFuture, Claim, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
     NewSession, Page, PageRequest, Position, SessionFilter, SessionId, SessionStore, Snapshot,
     StoreError, Takeover, Timestamp, Version, WriterId,
 };
@@ -87,7 +87,37 @@ impl SessionStore for SqliteStore {
         ttl: Duration,
         takeover: Takeover,
     ) -> Answer<'a, Lease> {
-        Box::pin(self.acquire_for(id.clone(), holder.clone(), ttl, takeover))
+        let claim = Claim {
+            holder: holder.clone(),
+            ttl,
+            takeover,
+        };
+        Box::pin(self.acquire_for(id.clone(), claim))
+    }
+
+    fn acquire_and_append<'a>(
+        &'a self,
+        claim: &'a Claim,
+        at: &'a Position,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> Answer<'a, (Lease, bool)> {
+        let append = Append {
+            at: at.clone(),
+            fence: None,
+            id: append_id,
+            entries: entries.to_vec(),
+            head: head.clone(),
+            ending: None,
+        };
+        Box::pin(async move {
+            let (lease, is_appended) = self.acquire_with(claim.clone(), append).await?;
+            if is_appended {
+                self.hints.give(&at.id, Writer::Driver);
+            }
+            Ok((lease, is_appended))
+        })
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> Answer<'a, Lease> {

@@ -63,7 +63,7 @@ impl SqliteStore {
 }
 
 impl Append {
-    fn write(&self, connection: &Connection, now: Timestamp) -> Result<bool, Fault> {
+    pub(super) fn write(&self, connection: &Connection, now: Timestamp) -> Result<bool, Fault> {
         let last = self.entries.last();
         let last = last.ok_or_else(|| refused("there is nothing to append"))?;
         let Some(found) = self.examine(connection, now, last)? else {

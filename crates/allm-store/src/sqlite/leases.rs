@@ -1,30 +1,46 @@
 //! Leases.
 
-use std::time::Duration;
-
-use allm_core::{Fence, Lease, SessionId, StoreError, Takeover, Timestamp, WriterId};
+use allm_core::{Claim, Fence, Lease, SessionId, StoreError, Takeover, Timestamp, check_append};
 use rusqlite::Connection;
 
 use super::SqliteStore;
+use super::append::Append;
 use super::fault::Fault;
 use super::write::{exact, named};
 use crate::clock::{later, whole_millis};
 use crate::database::integer;
-use crate::rules::{fenced, not_found, short_ttl};
+use crate::rules::{check_claim, fenced, is_appended, not_found};
 
 impl SqliteStore {
     pub(super) async fn acquire_for(
         &self,
         id: SessionId,
-        holder: WriterId,
-        ttl: Duration,
-        takeover: Takeover,
+        claim: Claim,
     ) -> Result<Lease, StoreError> {
-        if whole_millis(ttl) == 0 {
-            return Err(short_ttl());
-        }
-        let acquire =
-            move |connection: &_, now| acquire(connection, now, id, holder, ttl, takeover);
+        check_claim(&claim)?;
+        self.write(move |connection, now| acquire(connection, now, id, claim))
+            .await
+    }
+
+    /// The lease, and whether what begins a run was appended under it.
+    pub(super) async fn acquire_with(
+        &self,
+        claim: Claim,
+        mut append: Append,
+    ) -> Result<(Lease, bool), StoreError> {
+        check_claim(&claim)?;
+        check_append(&append.at, Some(Fence(0)), &append.entries)?;
+        let acquire = move |connection: &_, now| {
+            let lease = acquire(connection, now, append.at.id.clone(), claim)?;
+            append.fence = Some(lease.fence);
+            let is_appended = match append.write(connection, now) {
+                Ok(_) => true,
+                // It writes nothing before it knows.
+                Err(Fault::Answer(error)) => is_appended::<()>(Err(error))?,
+                Err(fault) => return Err(fault),
+            };
+            Ok((lease, is_appended))
+        };
         self.write(acquire).await
     }
 
@@ -43,10 +59,13 @@ fn acquire(
     connection: &Connection,
     now: Timestamp,
     id: SessionId,
-    holder: WriterId,
-    ttl: Duration,
-    takeover: Takeover,
+    claim: Claim,
 ) -> Result<Lease, Fault> {
+    let Claim {
+        holder,
+        ttl,
+        takeover,
+    } = claim;
     let found = named(connection, now, &id)?.ok_or_else(not_found)?;
     if let (Some(held), Takeover::IfExpired) = (found.lease, takeover) {
         return Err(StoreError::lease_held(held).into());

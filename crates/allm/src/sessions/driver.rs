@@ -1,6 +1,7 @@
 //! Drives a session: does what its machine says and writes down what came of it.
 
 mod calls;
+mod drive;
 mod model;
 mod planning;
 mod prepare;
@@ -32,7 +33,8 @@ use crate::telemetry::run::RunSpans;
 use crate::tools::{BatchItem, BatchRun, OnLate, Planner};
 
 pub(crate) use calls::APPROVAL_MISMATCH;
-pub(crate) use prepare::{Drive, Limits, Orders, Outcome, checked_arguments, preview};
+pub(crate) use drive::{Drive, Limits, Outcome};
+pub(crate) use prepare::{Orders, Prepared, Preparing, checked_arguments, preview};
 
 /// What reaches a driver from outside.
 #[derive(Clone, Default)]

@@ -411,7 +411,7 @@ impl DurableSession {
     ///
     /// What the store cannot do.
     pub async fn expire(&mut self) -> Result<(), SessionError> {
-        let now = self.sessions.asking().now().await?;
+        let now = self.sessions.now().await?;
         self.input(move |data| Ok(data.expired_entries(now))).await
     }
 
@@ -434,7 +434,7 @@ impl DurableSession {
         let input_id = self.input_id.take();
         let mut conflict = None;
         for attempt in 0..TRIES {
-            let now = self.sessions.asking().now().await?;
+            let now = self.sessions.now().await?;
             let data = &self.view.data;
             let wanted = entries(data);
             let wanted =

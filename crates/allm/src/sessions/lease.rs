@@ -11,6 +11,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
+use super::store_clock::StoreClock;
+
 /// How often a driver looks for what others appended, whatever a store hints.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -29,7 +31,7 @@ pub(crate) enum Standing {
 #[derive(Clone)]
 pub(crate) struct Tenure {
     standing: watch::Sender<Standing>,
-    clock: Arc<Mutex<StoreClock>>,
+    told: Arc<Mutex<Told>>,
     /// Since when nobody else can have taken over for sure, by the steady clock of this machine.
     proved: Arc<Mutex<Instant>>,
     ttl: Duration,
@@ -39,7 +41,7 @@ impl Tenure {
     fn new(lease: &Lease, asked: Instant) -> Self {
         Self {
             standing: watch::Sender::new(Standing::Held),
-            clock: Arc::new(Mutex::new(StoreClock::of(lease))),
+            told: Arc::new(Mutex::new(Told::by(lease))),
             proved: Arc::new(Mutex::new(asked)),
             ttl: lease.ttl,
         }
@@ -83,46 +85,34 @@ impl Tenure {
 
     /// The time by the store's clock.
     pub(crate) fn now(&self) -> Timestamp {
-        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        clock.now()
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.clock.now()
     }
 
     /// When it runs out by the store's clock, if nobody renews it.
     pub(crate) fn expires_at(&self) -> Timestamp {
-        let clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        clock.expires_at
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.expires_at
     }
 
-    fn set_clock(&self, clock: StoreClock) {
-        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = clock;
+    fn tell(&self, told: Told) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = told;
     }
 }
 
-/// The store's clock, carried on by this machine's steady one between two looks at it.
+/// What a lease tells.
 #[derive(Clone, Copy, Debug)]
-struct StoreClock {
-    at: Timestamp,
-    seen: Instant,
-    /// The end of the lease that told.
+struct Told {
+    clock: StoreClock,
     expires_at: Timestamp,
 }
 
-impl StoreClock {
-    /// A lease that was just given or renewed tells what time it is.
-    fn of(lease: &Lease) -> Self {
-        let ttl = i64::try_from(lease.ttl.as_millis()).unwrap_or(i64::MAX);
-        let at = Timestamp::from_millis(lease.expires_at.as_millis().saturating_sub(ttl));
+impl Told {
+    fn by(lease: &Lease) -> Self {
         Self {
-            at: at.unwrap_or(lease.expires_at),
-            seen: Instant::now(),
+            clock: StoreClock::of(lease),
             expires_at: lease.expires_at,
         }
-    }
-
-    fn now(&self) -> Timestamp {
-        let since = i64::try_from(self.seen.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let millis = self.at.as_millis().saturating_add(since);
-        Timestamp::from_millis(millis).unwrap_or(self.at)
     }
 }
 
@@ -214,7 +204,7 @@ async fn renew(lease: Lease, asked: Instant, store: Arc<dyn SessionStore>, tenur
         match tokio::time::timeout(left, store.renew(&lease)).await {
             Ok(Ok(lease)) => {
                 renewed = asked;
-                tenure.set_clock(StoreClock::of(&lease));
+                tenure.tell(Told::by(&lease));
                 tenure.prove_at(asked);
             }
             Ok(Err(error)) if matches!(error.reason, StoreReason::Fenced | StoreReason::Gone) => {

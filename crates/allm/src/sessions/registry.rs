@@ -9,7 +9,7 @@ use allm_core::session::{Append, Session as Data};
 use allm_core::{
     AppendId, CancelToken, DeleteIf, Fault, FaultCode, Head, Link, Map, NewSession, Page,
     PageRequest, SessionError, SessionFilter, SessionId, SessionStore, SessionUid, StoreError,
-    StoreReason, Thread, ValidationError, ValidationReason, Version, WriterId,
+    StoreReason, Thread, Timestamp, ValidationError, ValidationReason, Version, WriterId,
 };
 use tokio::sync::{broadcast, watch};
 
@@ -18,6 +18,7 @@ use super::covered::Covered;
 use super::driver::Limits;
 use super::durable::DurableSession;
 use super::reading::Heard;
+use super::store_clock::{LastSeen, StoreClock};
 use super::store_journal::View;
 use super::taking::{Live, Reservations};
 use crate::random;
@@ -33,6 +34,7 @@ pub(crate) struct Inner {
     pub(crate) writer: WriterId,
     pub(crate) options: SessionsOptions,
     running: Mutex<HashMap<SessionUid, Live>>,
+    pub(crate) clock: LastSeen,
     pub(crate) held: Reservations,
     /// How many sessions are taken here, or are being taken.
     pub(crate) count: watch::Sender<usize>,
@@ -191,6 +193,7 @@ impl Sessions {
             writer: WriterId::from(writer),
             options,
             running: Mutex::default(),
+            clock: LastSeen::default(),
             held: Arc::default(),
             count: watch::Sender::new(0),
             closing: CancelToken::new(),
@@ -238,7 +241,7 @@ impl Sessions {
         } = beginning;
         let uid = SessionUid::from_bytes(random::bytes());
         let body = Data::created(uid, thread, context, metadata, tags);
-        let at = self.asking().now().await?;
+        let at = self.now().await?;
         let mut data = Data::empty(id.clone());
         data.check_input(&body, at)?;
         let append = Append {
@@ -344,8 +347,8 @@ impl Sessions {
 
     /// Ends what this process drives: nothing new is begun, what goes on may come to its end within the grace, and what
     /// does not is left where it is. Leases are given back, so that another process can go on at once; a session that is
-    /// just being taken is given back as it is. [`cancel`](DurableSession::cancel) and [`save`](DurableSession::save)
-    /// begin nothing, and are still done.
+    /// just being taken is given back as it is, or with the run that the write that takes it begins.
+    /// [`cancel`](DurableSession::cancel) and [`save`](DurableSession::save) begin nothing, and are still done.
     pub async fn shutdown(&self, grace: Duration) {
         self.0.closing.cancel();
         let mut count = self.0.count.subscribe();
@@ -370,6 +373,13 @@ impl Sessions {
     /// The live events of a session that this process drives.
     pub(crate) fn live(&self, uid: SessionUid) -> Option<broadcast::Receiver<Heard>> {
         self.running().get(&uid).map(Live::listen)
+    }
+
+    /// What time it is by the store's clock.
+    pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
+        let now = self.asking().now().await?;
+        self.0.clock.note(StoreClock::showing(now));
+        Ok(now)
     }
 
     /// A store that does not answer is asked again for a while.

@@ -1,12 +1,14 @@
 //! Driving a stored session: a task of its own, whoever listens.
 
-use allm_core::session::{Operation, Session as Data};
-use allm_core::{BoxFuture, CancelToken, ChatResult, Event, SessionError, SessionReason};
+use allm_core::session::{Append, Operation, Session as Data};
+use allm_core::{AppendId, BoxFuture, CancelToken, ChatResult, Event, SessionError, SessionReason};
 use tokio::sync::{mpsc, oneshot};
 
 use super::asking::Asking;
 use super::call::Target;
-use super::driver::{APPROVAL_MISMATCH, Drive, Orders, Outcome as Driven, Signals};
+use super::driver::{
+    APPROVAL_MISMATCH, Drive, Orders, Outcome as Driven, Prepared, Preparing, Signals,
+};
 use super::durable::DurableSession;
 use super::emit::{Queue, Sink};
 use super::journal::Journal as _;
@@ -14,8 +16,9 @@ use super::late;
 use super::reading::Places;
 use super::registry::Sessions;
 use super::store_journal::{Ending, Refreshed, View};
-use super::taking::{Live, Noted, Purpose, Taken};
+use super::taking::{First, Live, Noted, Purpose, Taken};
 use crate::engine::Engine;
+use crate::random;
 
 /// The events of a driver for whoever began the run and for everyone else who listens in this process.
 pub(crate) struct Broadcast {
@@ -63,7 +66,11 @@ pub(crate) async fn drive_taken(
         live: noted.live.clone(),
         places: Places::default(),
     };
-    let begun = taken.journal.session().version();
+    let begun = taken.begun.take();
+    let from = match &begun {
+        Some(begun) => begun.from,
+        None => taken.journal.session().version(),
+    };
     let tenure = Some(taken.journal.tenure.clone());
     let data = &taken.journal.view.data;
     let attempts = taken.journal.attempts.clone();
@@ -85,7 +92,10 @@ pub(crate) async fn drive_taken(
             on_late,
         },
     };
-    let result = drive.run().await;
+    let result = match begun {
+        Some(begun) => drive.go_on(begun.plan, begun.applied).await,
+        None => drive.run().await,
+    };
     let reason = result.as_ref().err().map(|error| error.reason);
     match (&result, reason) {
         (Err(error), Some(SessionReason::LostOwnership)) => {
@@ -97,7 +107,7 @@ pub(crate) async fn drive_taken(
         // Nobody would believe a snapshot of what somebody has altered.
         _ if is_altered(taken.journal.session()) => {}
         // A run that was refused on its way has ended, too; an operation that was refused has written nothing.
-        _ if taken.journal.session().version() != begun => taken.journal.snapshot().await,
+        _ if taken.journal.session().version() != from => taken.journal.snapshot().await,
         _ => {}
     }
     match taken.journal.ending {
@@ -172,14 +182,21 @@ async fn take_and_drive(
         result: Err(error),
         view,
     };
-    let mut taken = match sessions.take(&view, Purpose::Driving).await {
+    let first = || sessions.first(&view, &engine, &orders);
+    let taken = sessions.take_and_begin(&view, Purpose::Driving, first);
+    let mut taken = match taken.await {
         Ok(taken) => taken,
         Err(error) => return refused(view, error),
     };
-    let caught_up = taken.catch_up(orders.op).await;
+    let caught_up = match taken.begun {
+        Some(_) => Ok(()),
+        None => taken.catch_up(orders.op).await,
+    };
     // Who came to shut down meanwhile finds nothing begun.
     let uid = caught_up.and_then(|()| {
-        sessions.may(Purpose::Driving)?;
+        if taken.begun.is_none() {
+            sessions.may(Purpose::Driving)?;
+        }
         view.data.uid().ok_or_else(SessionError::lost_ownership)
     });
     let uid = match uid {
@@ -191,6 +208,42 @@ async fn take_and_drive(
     };
     let noted = sessions.note(uid);
     drive_taken(sessions, taken, engine, orders, cancel, to_caller, noted).await
+}
+
+impl Sessions {
+    /// What a run of this begins with, when it is known what time it is by the store's clock and nothing else is to be
+    /// written before. What speaks against it is told once the session is taken and read again.
+    fn first(&self, view: &View, engine: &Engine, orders: &Orders) -> Option<First> {
+        let options = &self.0.options;
+        // As long as a lease tells the time.
+        let now = self.0.clock.now_within(options.lease_ttl / 3)?;
+        if !view.data.expired_entries(now).is_empty() {
+            return None;
+        }
+        let preparing = Preparing {
+            session: &view.data,
+            last_writer: view.last_writer.clone(),
+            engine,
+            orders,
+            limits: options.limits(),
+            now,
+        };
+        let Ok(Prepared::Run(bodies, plan)) = preparing.prepare() else {
+            return None;
+        };
+        let append = Append {
+            id: AppendId::from_bytes(random::bytes()),
+            writer: self.0.writer.clone(),
+            at: now,
+            input_id: orders.input_id.clone(),
+        };
+        Some(First {
+            at: view.position().ok()?,
+            sealed: view.seal(&bodies, append).ok()?,
+            bodies,
+            plan,
+        })
+    }
 }
 
 impl Taken {

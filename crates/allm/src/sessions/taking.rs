@@ -3,18 +3,22 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use allm_core::session::{Applied, EntryBody};
 use allm_core::{
-    Lease, SessionError, SessionId, SessionReason, SessionUid, StoreError, StoreReason, Takeover,
-    Version,
+    Claim, Error, Lease, Position, SessionError, SessionId, SessionReason, SessionUid, StoreError,
+    StoreReason, Takeover, Version,
 };
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Instant;
 
+use super::journal::Journal as _;
 use super::late::Attempts;
 use super::lease::{HeldLease, Tenure};
 use super::reading::Heard;
 use super::registry::Sessions;
-use super::store_journal::{Ending, StoreJournal, View, lost_if_gone};
+use super::store_clock::StoreClock;
+use super::store_journal::{Ending, SealedAppend, StoreJournal, View, lost_if_gone};
+use crate::engine::plan::Plan;
 
 /// How many live events a slow reader may be behind.
 const LIVE_EVENTS: usize = 1024;
@@ -28,12 +32,30 @@ pub(crate) enum Purpose {
     Settling,
 }
 
+/// What a run begins with, made before the session was taken, so that one write takes it and begins.
+pub(crate) struct First {
+    pub(crate) at: Position,
+    pub(crate) bodies: Vec<EntryBody>,
+    pub(crate) sealed: SealedAppend,
+    pub(crate) plan: Result<Box<Plan>, Error>,
+}
+
+/// A run that was begun when its session was taken.
+pub(crate) struct Begun {
+    /// The version before it.
+    pub(crate) from: Version,
+    pub(crate) plan: Result<Box<Plan>, Error>,
+    pub(crate) applied: Applied,
+}
+
 /// A session that was taken.
 pub(crate) struct Taken {
     pub(crate) lease: HeldLease,
     pub(crate) journal: StoreJournal,
     /// At which version the session was when it was taken, if that is known and nobody has looked since.
     pub(crate) taken_at: Option<Version>,
+    /// Here when what was to be written first is written.
+    pub(crate) begun: Option<Begun>,
     _reserved: Reserved,
     _counted: Counted,
 }
@@ -41,22 +63,38 @@ pub(crate) struct Taken {
 impl Sessions {
     /// Takes a session. Who shuts down waits for it from now on.
     pub(crate) async fn take(&self, view: &View, purpose: Purpose) -> Result<Taken, SessionError> {
+        self.take_and_begin(view, purpose, || None).await
+    }
+
+    /// Takes a session, and in the same write begins what `first` makes, if it makes something and the session is where
+    /// this view has it.
+    pub(crate) async fn take_and_begin(
+        &self,
+        view: &View,
+        purpose: Purpose,
+        first: impl FnOnce() -> Option<First> + Send,
+    ) -> Result<Taken, SessionError> {
         let counted = Counted::new(self);
         self.may(purpose)?;
         let uid = view.data.uid().ok_or_else(SessionError::lost_ownership)?;
         let reserved = self.reserve(uid, purpose).await?;
-        let (lease, asked) = self.acquire(view.data.id(), purpose).await?;
+        let first = first();
+        let acquired = self.acquire(view.data.id(), purpose, first.as_ref()).await;
+        let (lease, is_appended, asked) = acquired?;
         let store = &self.0.store;
-        if lease.uid != uid {
+        let first = first.filter(|_| is_appended);
+        if lease.uid != uid || !first.as_ref().is_none_or(|first| first.is_last_at(&lease)) {
             let _ = store.release(lease).await;
             return Err(SessionError::lost_ownership());
         }
+        self.0.clock.note(StoreClock::of(&lease));
         let (poke, pokes) = mpsc::channel(1);
         let given = lease.clone();
         let (lease, tenure) = HeldLease::keep(lease, asked, store, poke);
         reserved.hold(tenure.clone());
         let options = &self.0.options;
-        let journal = StoreJournal {
+        let taken_at = given.version;
+        let mut journal = StoreJournal {
             store: Arc::clone(store),
             view: view.clone(),
             lease: given,
@@ -69,9 +107,21 @@ impl Sessions {
             attempts: Attempts::default(),
             staged: None,
         };
+        let begun = first.map(|first| {
+            journal.ends_with_the_run();
+            let from = std::mem::replace(&mut journal.view, first.sealed.next)
+                .data
+                .version();
+            Begun {
+                from,
+                plan: first.plan,
+                applied: first.sealed.applied,
+            }
+        });
         Ok(Taken {
             lease,
-            taken_at: journal.lease.version,
+            taken_at,
+            begun,
             journal,
             _reserved: reserved,
             _counted: counted,
@@ -109,35 +159,62 @@ impl Sessions {
         }
     }
 
-    /// The lease, and when it was asked for.
+    /// The lease, whether what comes first is written, and when it was asked for.
     async fn acquire(
         &self,
         id: &SessionId,
         purpose: Purpose,
-    ) -> Result<(Lease, Instant), SessionError> {
+        first: Option<&First>,
+    ) -> Result<(Lease, bool, Instant), SessionError> {
         let (store, writer) = (&*self.0.store, &self.0.writer);
-        let ttl = self.0.options.lease_ttl;
+        let mut claim = Claim {
+            holder: writer.clone(),
+            ttl: self.0.options.lease_ttl,
+            takeover: Takeover::IfExpired,
+        };
+        let head = first.map(|first| first.sealed.next.data.head());
         let asking = match purpose {
             Purpose::Driving => self.asking().until(&self.0.closing),
             Purpose::Settling => self.asking(),
         };
         let mut asked = Instant::now();
-        let mut takeover = Takeover::IfExpired;
         loop {
+            let claimed = &claim;
             let lease = asking.ask(|| {
                 asked = Instant::now();
-                store.acquire(id, writer, ttl, takeover)
+                match first.zip(head.as_ref()) {
+                    Some((first, head)) => {
+                        let SealedAppend {
+                            append, entries, ..
+                        } = &first.sealed;
+                        store.acquire_and_append(claimed, &first.at, append.id, entries, head)
+                    }
+                    None => Box::pin(async move {
+                        let (ttl, takeover) = (claimed.ttl, claimed.takeover);
+                        let lease = store.acquire(id, writer, ttl, takeover).await?;
+                        Ok((lease, false))
+                    }),
+                }
             });
             match lease.await {
                 // A lease that nobody here has was given and the answer lost, or it could not be given back.
                 Err(error)
-                    if takeover == Takeover::IfExpired
+                    if claim.takeover == Takeover::IfExpired
                         && error.reason == StoreReason::LeaseHeld
                         && error.held.as_ref().map(|held| &held.holder) == Some(writer) =>
                 {
-                    takeover = Takeover::Force;
+                    claim.takeover = Takeover::Force;
                 }
-                lease => return Ok((lease.map_err(lost_if_gone)?, asked)),
+                Ok((lease, is_appended)) => return Ok((lease, is_appended, asked)),
+                Err(error) => {
+                    let is_open = error.is_retryable();
+                    let error = lost_if_gone(error);
+                    return Err(match first {
+                        // It may be written or not.
+                        Some(first) if is_open => error.unsaved(first.bodies.clone()),
+                        _ => error,
+                    });
+                }
             }
         }
     }
@@ -151,6 +228,14 @@ impl Sessions {
             uid,
             live,
         }
+    }
+}
+
+impl First {
+    /// Whether nobody has written anything since. A reply that was lost may come long after the write.
+    fn is_last_at(&self, lease: &Lease) -> bool {
+        let last = self.sealed.next.data.version();
+        (lease.version).is_none_or(|version| version == self.at.version || version == last)
     }
 }
 

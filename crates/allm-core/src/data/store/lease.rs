@@ -67,6 +67,19 @@ pub struct HeldLease {
     pub expires_at: Timestamp,
 }
 
+/// What a lease is asked for with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Who wants it.
+    pub holder: WriterId,
+    /// How long it is to last from each renewal on; JSON has whole milliseconds.
+    #[serde(with = "crate::data::millis")]
+    pub ttl: Duration,
+    /// What is done about a live one.
+    pub takeover: Takeover,
+}
+
 /// What an acquisition does about a live lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use allm::session::read;
 use allm::{
-    AppendId, BoxFuture, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
+    AppendId, BoxFuture, Claim, DeleteIf, Entry, Fence, Head, HeadUpdate, Lease, LoadFrom, Loaded,
     NewSession, Page, PageRequest, Position, SessionFilter, SessionId, SessionStore, Snapshot,
     StoreError, StoreReason, Takeover, Timestamp, Version, WriterId,
 };
@@ -203,6 +203,33 @@ impl SessionStore for Wrapped {
             Ok(Lease { version, ..lease })
         });
         self.judged(Op::Acquire, Vec::new(), |lease| lease.fence.0, done)
+    }
+
+    fn acquire_and_append<'a>(
+        &'a self,
+        claim: &'a Claim,
+        at: &'a Position,
+        append_id: AppendId,
+        entries: &'a [Entry],
+        head: &'a HeadUpdate,
+    ) -> Answer<'a, (Lease, bool)> {
+        if self.rule.is_plain() {
+            let acquired = self.acquire(&at.id, &claim.holder, claim.ttl, claim.takeover);
+            return Box::pin(async move { acquired.await.map(|lease| (lease, false)) });
+        }
+        let claim = Claim {
+            takeover: self.rule.takeover(claim.takeover),
+            ..claim.clone()
+        };
+        let mut kinds = vec!["acquire"];
+        kinds.extend(kinds_of(entries));
+        let done = Box::pin(async move {
+            let inner = &self.inner;
+            let begun = inner.acquire_and_append(&claim, at, append_id, entries, head);
+            begun.await
+        });
+        let number = |(lease, _): &(Lease, bool)| lease.fence.0;
+        self.judged(Op::Append, kinds, number, done)
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> Answer<'a, Lease> {
