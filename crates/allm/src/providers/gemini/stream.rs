@@ -9,7 +9,6 @@ mod usage;
 use std::time::SystemTime;
 
 use allm_core::{AdapterError, File, FinishReason, Image, Part, RawJson, ReasoningKind};
-use bytes::Bytes;
 use bytestring::ByteString;
 use serde_json::{Value, json};
 
@@ -43,8 +42,9 @@ pub(crate) struct GeminiDecoder {
     has_candidate: bool,
     is_document: bool,
     habit: Habit<Goes>,
-    /// The last chunk that was known by its shape, if it counts anew.
-    unread_usage: Option<Bytes>,
+    /// The last chunk that was known by its shape, if it counts anew: a copy, because who holds a slice keeps the room of the
+    /// network from being used again. Empty if there is none.
+    unread_usage: Vec<u8>,
 }
 
 /// What was said of the end so far. More may follow it.

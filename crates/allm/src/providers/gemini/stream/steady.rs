@@ -60,15 +60,19 @@ impl GeminiDecoder {
             (To::Arguments, None) => return false,
         }
         if goes.counts {
-            self.unread_usage = Some(seen.slice(seen.data));
+            self.unread_usage.clear();
+            self.unread_usage.extend_from_slice(seen.data);
         }
         true
     }
 
     /// Reads what the last chunk that was known by its shape says of usage: what those before it said is no more.
     pub(super) fn read_usage(&mut self, answer: &mut Answer) {
-        let unread = self.unread_usage.take();
-        let Some(frame) = unread.and_then(|bytes| ByteString::try_from(bytes).ok()) else {
+        let unread = std::mem::take(&mut self.unread_usage);
+        if unread.is_empty() {
+            return;
+        }
+        let Ok(frame) = ByteString::try_from(unread) else {
             return;
         };
         if let Ok(Object(Some(chunk))) = serde_json::from_str::<Object<Chunk<'_>>>(&frame)

@@ -1,5 +1,6 @@
 //! Whatever comes, a frame that is known by its shape gives what a full reading of it gives.
 
+use bytes::Bytes;
 use proptest::prelude::*;
 
 use crate::Profile;
@@ -8,6 +9,8 @@ use crate::providers::anthropic::stream::Messages;
 use crate::providers::gemini::stream::GeminiDecoder;
 use crate::providers::openai::chat::stream::ChatDecoder;
 use crate::providers::openai::responses::stream::ResponsesDecoder;
+use crate::wire::answer::Answer;
+use crate::wire::body::Body;
 use crate::wire::decode::Decoder;
 use crate::wire::testing::{about, decode, decode_in_full};
 
@@ -191,5 +194,44 @@ proptest! {
             "{}", String::from_utf8_lossy(&body)
         );
         prop_assert_eq!(glanced.events, full.events, "{}", String::from_utf8_lossy(&body));
+    }
+}
+
+/// P35: whoever reads from the network has the room of a delta back once the delta was told. Where something of it is kept,
+/// the next read makes new room, and how often that is depends on how much comes at once.
+#[test]
+fn p35_a_delta_that_was_told_keeps_no_room() {
+    for (number, wire) in WIRES.iter().enumerate() {
+        let mut glanced = 0;
+        for frame in wire.frames {
+            let mut decoder = (wire.decoder)();
+            let mut answer = Answer::new(about("p", "wire"));
+            let mut body = Body::new(1 << 20);
+            // What a delta needs before it, and then the same again and again.
+            let before = wire.frames.iter().take_while(|before| *before != frame);
+            for (place, frame) in before.chain([frame; 6]).enumerate() {
+                let frame = frame.replace('@', "some").replace('#', &place.to_string());
+                let chunk = Bytes::from(format!("data: {frame}\n\n"));
+                body.push(chunk.clone()).expect("short");
+                let mut is_glanced = false;
+                while let Some(seen) = body.next() {
+                    let seen = seen.expect("short");
+                    is_glanced = decoder.glance(&seen, &mut answer);
+                    if !is_glanced {
+                        let _ = decoder.frame(&seen.frame(), &mut answer);
+                    }
+                }
+                let told = std::iter::from_fn(|| answer.next_event()).count();
+                // Fragments of a call without a name wait for it.
+                if is_glanced && told > 0 {
+                    glanced += 1;
+                    assert!(chunk.is_unique(), "{number}: {frame}");
+                }
+            }
+        }
+        assert!(
+            glanced >= 5,
+            "{number}: {glanced} were known by their shape"
+        );
     }
 }
