@@ -78,7 +78,7 @@ pub trait SessionStore: Send + Sync {
     ///
     /// In this order:
     ///
-    /// - those of [`check_append`](crate::check_append): `too_large`, `refused`;
+    /// - those of [`check_append`]: `too_large`, `refused`;
     /// - `gone` when the session with this `uid` was deleted, also if another one has its id now; `not_found` when the
     ///   id is not known and no tombstone is left;
     /// - `conflict` with both versions when the append id was used for other entries;
