@@ -11,6 +11,7 @@
     reason = "these are tests"
 )]
 
+mod beginnings;
 mod clocks;
 mod damaged;
 mod databases;

@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub(crate) mod asked;
 pub(crate) mod explore;
 pub(crate) mod faults;
 pub(crate) mod gates;

@@ -151,8 +151,6 @@ impl Sessions {
                 _ => None,
             };
         }
-        let uid = view.data.uid()?;
-        let noted = self.note(uid);
         let orders = Orders {
             op: Operation::Resume,
             message: None,
@@ -160,7 +158,7 @@ impl Sessions {
             settings: Settings::default(),
         };
         let Finished { result, .. } =
-            drive_taken(self.clone(), taken, engine, orders, None, None, noted).await;
+            drive_taken(self.clone(), taken, engine, orders, None, None).await;
         recovered(match result {
             Ok(Outcome::Result(result)) => Ok(Some(*result)),
             Ok(Outcome::Left) => Ok(None),

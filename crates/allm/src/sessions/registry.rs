@@ -191,9 +191,10 @@ impl Sessions {
         Self(Arc::new(Inner {
             store,
             writer: WriterId::from(writer),
+            // As long as a lease tells the time.
+            clock: LastSeen::lasting(options.lease_ttl / 3),
             options,
             running: Mutex::default(),
-            clock: LastSeen::default(),
             held: Arc::default(),
             count: watch::Sender::new(0),
             closing: CancelToken::new(),

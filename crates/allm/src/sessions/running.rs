@@ -16,7 +16,7 @@ use super::late;
 use super::reading::Places;
 use super::registry::Sessions;
 use super::store_journal::{Ending, Refreshed, View};
-use super::taking::{First, Live, Noted, Purpose, Taken};
+use super::taking::{First, Live, Purpose, Taken};
 use crate::engine::Engine;
 use crate::random;
 
@@ -59,11 +59,13 @@ pub(crate) async fn drive_taken(
     orders: Orders,
     cancel: Option<CancelToken>,
     to_caller: Option<mpsc::UnboundedSender<Event>>,
-    noted: Noted,
 ) -> Finished {
+    let noted = taken.noted.take();
     let mut sink = Broadcast {
         to_caller,
-        live: noted.live.clone(),
+        live: noted
+            .as_ref()
+            .map_or_else(Live::default, |noted| noted.live.clone()),
         places: Places::default(),
     };
     let begun = taken.begun.take();
@@ -188,36 +190,24 @@ async fn take_and_drive(
         Ok(taken) => taken,
         Err(error) => return refused(view, error),
     };
-    let caught_up = match taken.begun {
-        Some(_) => Ok(()),
-        None => taken.catch_up(orders.op).await,
-    };
-    // Who came to shut down meanwhile finds nothing begun.
-    let uid = caught_up.and_then(|()| {
-        if taken.begun.is_none() {
-            sessions.may(Purpose::Driving)?;
-        }
-        view.data.uid().ok_or_else(SessionError::lost_ownership)
-    });
-    let uid = match uid {
-        Ok(uid) => uid,
-        Err(error) => {
+    if taken.begun.is_none() {
+        let caught_up = taken.catch_up(orders.op).await;
+        // Who came to shut down meanwhile finds nothing begun.
+        if let Err(error) = caught_up.and_then(|()| sessions.may(Purpose::Driving)) {
             taken.lease.release().await;
             return refused(view, error);
         }
-    };
-    let noted = sessions.note(uid);
-    drive_taken(sessions, taken, engine, orders, cancel, to_caller, noted).await
+    }
+    drive_taken(sessions, taken, engine, orders, cancel, to_caller).await
 }
 
 impl Sessions {
     /// What a run of this begins with, when it is known what time it is by the store's clock and nothing else is to be
     /// written before. What speaks against it is told once the session is taken and read again.
     fn first(&self, view: &View, engine: &Engine, orders: &Orders) -> Option<First> {
-        let options = &self.0.options;
-        // As long as a lease tells the time.
-        let now = self.0.clock.now_within(options.lease_ttl / 3)?;
-        if !view.data.expired_entries(now).is_empty() {
+        let now = self.0.clock.now()?;
+        // Whether a wait is over is for the store's clock to tell, at this moment.
+        if view.data.next_expiry().is_some() {
             return None;
         }
         let preparing = Preparing {
@@ -225,7 +215,7 @@ impl Sessions {
             last_writer: view.last_writer.clone(),
             engine,
             orders,
-            limits: options.limits(),
+            limits: self.0.options.limits(),
             now,
         };
         let Ok(Prepared::Run(bodies, plan)) = preparing.prepare() else {
@@ -237,9 +227,14 @@ impl Sessions {
             at: now,
             input_id: orders.input_id.clone(),
         };
+        let sealed = view.seal(&bodies, append).ok()?;
+        // What ends at once goes with what belongs to an end.
+        if sealed.applied.ended.is_some() {
+            return None;
+        }
         Some(First {
             at: view.position().ok()?,
-            sealed: view.seal(&bodies, append).ok()?,
+            sealed,
             bodies,
             plan,
         })

@@ -35,18 +35,37 @@ impl StoreClock {
 }
 
 /// The clock of a store, as it was last seen by anyone in this process.
-#[derive(Debug, Default)]
-pub(crate) struct LastSeen(Mutex<Option<StoreClock>>);
+#[derive(Debug)]
+pub(crate) struct LastSeen {
+    /// How long it is believed after that.
+    lasts: Duration,
+    seen: Mutex<Option<StoreClock>>,
+}
 
 impl LastSeen {
-    pub(crate) fn note(&self, clock: StoreClock) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock);
+    pub(crate) fn lasting(lasts: Duration) -> Self {
+        let seen = Mutex::default();
+        Self { lasts, seen }
     }
 
-    /// The time, if it was seen within so long.
-    pub(crate) fn now_within(&self, age: Duration) -> Option<Timestamp> {
-        let clock = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let clock = clock.filter(|clock| clock.seen.elapsed() <= age)?;
-        Some(clock.now())
+    /// The later one counts while it is believed: an answer that was long on its way told an earlier time.
+    pub(crate) fn note(&self, clock: StoreClock) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = seen.filter(|known| self.believes(known));
+        *seen = Some(match known {
+            Some(known) if known.now() > clock.now() => known,
+            _ => clock,
+        });
+    }
+
+    /// The time, if it is known.
+    pub(crate) fn now(&self) -> Option<Timestamp> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = seen.filter(|known| self.believes(known));
+        known.map(|known| known.now())
+    }
+
+    fn believes(&self, clock: &StoreClock) -> bool {
+        clock.seen.elapsed() <= self.lasts
     }
 }

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use allm_core::session::{Applied, EntryBody};
 use allm_core::{
-    Claim, Error, Lease, Position, SessionError, SessionId, SessionReason, SessionUid, StoreError,
-    StoreReason, Takeover, Version,
+    Claim, Error, Lease, LoadFrom, Loaded, Position, SessionError, SessionId, SessionReason,
+    SessionUid, StoreError, StoreReason, Takeover, Version,
 };
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Instant;
 
-use super::journal::Journal as _;
+use super::asking::Asking;
+use super::journal::{Journal as _, extend};
 use super::late::Attempts;
 use super::lease::{HeldLease, Tenure};
 use super::reading::Heard;
@@ -56,6 +57,8 @@ pub(crate) struct Taken {
     pub(crate) taken_at: Option<Version>,
     /// Here when what was to be written first is written.
     pub(crate) begun: Option<Begun>,
+    /// Here when it is taken to be driven.
+    pub(crate) noted: Option<Noted>,
     _reserved: Reserved,
     _counted: Counted,
 }
@@ -77,16 +80,31 @@ impl Sessions {
         let counted = Counted::new(self);
         self.may(purpose)?;
         let uid = view.data.uid().ok_or_else(SessionError::lost_ownership)?;
-        let reserved = self.reserve(uid, purpose).await?;
+        let reserved = self.reserve(view.data.id(), uid, purpose).await?;
+        // Whoever is told of what the run begins with finds where to listen.
+        let noted = (purpose == Purpose::Driving).then(|| self.note(uid));
         let first = first();
-        let acquired = self.acquire(view.data.id(), purpose, first.as_ref()).await;
+        let acquired = self.acquire(view, uid, purpose, first.as_ref()).await;
         let (lease, is_appended, asked) = acquired?;
         let store = &self.0.store;
-        let first = first.filter(|_| is_appended);
-        if lease.uid != uid || !first.as_ref().is_none_or(|first| first.is_last_at(&lease)) {
+        if lease.uid != uid {
             let _ = store.release(lease).await;
             return Err(SessionError::lost_ownership());
         }
+        let mut view = view.clone();
+        let begun = match first.filter(|_| is_appended) {
+            None => None,
+            Some(first) => match first
+                .begin(&mut view, &lease, self.asking_for(purpose))
+                .await
+            {
+                Ok(begun) => Some(begun),
+                Err(error) => {
+                    let _ = store.release(lease).await;
+                    return Err(error);
+                }
+            },
+        };
         self.0.clock.note(StoreClock::of(&lease));
         let (poke, pokes) = mpsc::channel(1);
         let given = lease.clone();
@@ -96,7 +114,7 @@ impl Sessions {
         let taken_at = given.version;
         let mut journal = StoreJournal {
             store: Arc::clone(store),
-            view: view.clone(),
+            view,
             lease: given,
             ending: Ending::Apart,
             writer: self.0.writer.clone(),
@@ -107,21 +125,14 @@ impl Sessions {
             attempts: Attempts::default(),
             staged: None,
         };
-        let begun = first.map(|first| {
+        if begun.is_some() {
             journal.ends_with_the_run();
-            let from = std::mem::replace(&mut journal.view, first.sealed.next)
-                .data
-                .version();
-            Begun {
-                from,
-                plan: first.plan,
-                applied: first.sealed.applied,
-            }
-        });
+        }
         Ok(Taken {
             lease,
             taken_at,
             begun,
+            noted,
             journal,
             _reserved: reserved,
             _counted: counted,
@@ -139,9 +150,14 @@ impl Sessions {
 
     /// Comes to be the one in this process who may have the lease. Another who asks for it is waited for; whoever has
     /// got it is not, unless he is about to leave what is to be settled.
-    async fn reserve(&self, uid: SessionUid, purpose: Purpose) -> Result<Reserved, SessionError> {
+    async fn reserve(
+        &self,
+        id: &SessionId,
+        uid: SessionUid,
+        purpose: Purpose,
+    ) -> Result<Reserved, SessionError> {
         loop {
-            let mut theirs = match Reserved::new(&self.0.held, uid) {
+            let mut theirs = match Reserved::new(&self.0.held, id, uid) {
                 Ok(reserved) => return Ok(reserved),
                 Err(theirs) => theirs,
             };
@@ -159,29 +175,36 @@ impl Sessions {
         }
     }
 
+    /// Who shuts down is not kept waiting for what would be begun.
+    fn asking_for(&self, purpose: Purpose) -> Asking<'_> {
+        match purpose {
+            Purpose::Driving => self.asking().until(&self.0.closing),
+            Purpose::Settling => self.asking(),
+        }
+    }
+
     /// The lease, whether what comes first is written, and when it was asked for.
     async fn acquire(
         &self,
-        id: &SessionId,
+        view: &View,
+        uid: SessionUid,
         purpose: Purpose,
         first: Option<&First>,
     ) -> Result<(Lease, bool, Instant), SessionError> {
         let (store, writer) = (&*self.0.store, &self.0.writer);
+        let id = view.data.id();
         let mut claim = Claim {
             holder: writer.clone(),
             ttl: self.0.options.lease_ttl,
             takeover: Takeover::IfExpired,
         };
         let head = first.map(|first| first.sealed.next.data.head());
-        let asking = match purpose {
-            Purpose::Driving => self.asking().until(&self.0.closing),
-            Purpose::Settling => self.asking(),
-        };
-        let mut asked = Instant::now();
+        let asking = self.asking_for(purpose);
+        let (mut asked, mut times) = (Instant::now(), 0_u32);
         loop {
             let claimed = &claim;
             let lease = asking.ask(|| {
-                asked = Instant::now();
+                (asked, times) = (Instant::now(), times.saturating_add(1));
                 match first.zip(head.as_ref()) {
                     Some((first, head)) => {
                         let SealedAppend {
@@ -196,31 +219,28 @@ impl Sessions {
                     }),
                 }
             });
-            match lease.await {
-                // A lease that nobody here has was given and the answer lost, or it could not be given back.
-                Err(error)
-                    if claim.takeover == Takeover::IfExpired
-                        && error.reason == StoreReason::LeaseHeld
-                        && error.held.as_ref().map(|held| &held.holder) == Some(writer) =>
-                {
-                    claim.takeover = Takeover::Force;
-                }
+            let error = match lease.await {
                 Ok((lease, is_appended)) => return Ok((lease, is_appended, asked)),
-                Err(error) => {
-                    let is_open = error.is_retryable();
-                    let error = lost_if_gone(error);
-                    return Err(match first {
-                        // It may be written or not.
-                        Some(first) if is_open => error.unsaved(first.bodies.clone()),
-                        _ => error,
-                    });
-                }
+                Err(error) => error,
+            };
+            // A lease that nobody here has was given and the answer lost, or it could not be given back.
+            if claim.takeover == Takeover::IfExpired
+                && error.reason == StoreReason::LeaseHeld
+                && error.held.as_ref().map(|held| &held.holder) == Some(writer)
+                && !Reserved::is_held_as_another(&self.0.held, id, uid)
+            {
+                claim.takeover = Takeover::Force;
+                continue;
             }
+            return Err(match first {
+                Some(first) => first.not_begun(error, times, asking).await,
+                None => lost_if_gone(error),
+            });
         }
     }
 
     /// Notes that a session is driven here, until the guard goes.
-    pub(crate) fn note(&self, uid: SessionUid) -> Noted {
+    fn note(&self, uid: SessionUid) -> Noted {
         let live = Live::default();
         self.running().insert(uid, live.clone());
         Noted {
@@ -232,15 +252,69 @@ impl Sessions {
 }
 
 impl First {
-    /// Whether nobody has written anything since. A reply that was lost may come long after the write.
-    fn is_last_at(&self, lease: &Lease) -> bool {
-        let last = self.sealed.next.data.version();
-        (lease.version).is_none_or(|version| version == self.at.version || version == last)
+    /// Goes on from what was written, and takes in what others said since: a reply that was lost may come long after the
+    /// write. Who has driven the session since has gone on with the run.
+    async fn begin(
+        self,
+        view: &mut View,
+        lease: &Lease,
+        asking: Asking<'_>,
+    ) -> Result<Begun, SessionError> {
+        let from = view.data.version();
+        let mut applied = self.sealed.applied;
+        *view = self.sealed.next;
+        let mine = [from, view.data.version()];
+        if lease
+            .version
+            .is_some_and(|version| !mine.contains(&version))
+        {
+            let seen = view.refresh(asking).await?;
+            if seen.is_driven {
+                return Err(SessionError::lost_ownership());
+            }
+            extend(&mut applied, seen.applied);
+        }
+        Ok(Begun {
+            from,
+            plan: self.plan,
+            applied,
+        })
+    }
+
+    /// Why the run was not begun here, after so many questions. One before the last may have begun it all the same, and
+    /// then somebody else has gone on with it.
+    async fn not_begun(&self, error: StoreError, times: u32, asking: Asking<'_>) -> SessionError {
+        let unsaved = self.bodies.clone();
+        match error.reason {
+            StoreReason::LeaseHeld if times > 1 => {
+                let after = LoadFrom::After(self.at.version);
+                match asking.load(&self.at.id, after).await {
+                    Ok(loaded) if self.is_in(&loaded) => SessionError::lost_ownership(),
+                    Ok(loaded) if loaded.snapshot.is_none() => error.into(),
+                    // It may be written or not.
+                    _ => SessionError::from(error).unsaved(unsaved),
+                }
+            }
+            StoreReason::LeaseHeld | StoreReason::NotFound => lost_if_gone(error),
+            _ => lost_if_gone(error).unsaved(unsaved),
+        }
+    }
+
+    /// Whether its entries stand in what was read from its position on.
+    fn is_in(&self, loaded: &Loaded) -> bool {
+        let first = self.sealed.entries.first();
+        loaded.head.uid == self.at.uid && first.is_some() && loaded.entries.first() == first
     }
 }
 
-/// The sessions whose lease this process has or asks for, and under what they are held once it has it.
-pub(crate) type Reservations = Arc<Mutex<HashMap<SessionUid, watch::Receiver<Option<Tenure>>>>>;
+/// The sessions whose lease this process has or asks for.
+pub(crate) type Reservations = Arc<Mutex<HashMap<SessionUid, Reservation>>>;
+
+/// A session of this id, and under what it is held once the lease is there.
+pub(crate) struct Reservation {
+    id: SessionId,
+    held: watch::Receiver<Option<Tenure>>,
+}
 
 /// That somebody in this process has the lease of a session, or asks for it.
 struct Reserved {
@@ -251,18 +325,33 @@ struct Reserved {
 
 impl Reserved {
     /// What is known of him, when somebody else in this process does.
-    fn new(all: &Reservations, uid: SessionUid) -> Result<Self, watch::Receiver<Option<Tenure>>> {
+    fn new(
+        all: &Reservations,
+        id: &SessionId,
+        uid: SessionUid,
+    ) -> Result<Self, watch::Receiver<Option<Tenure>>> {
         let mut reservations = all.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(theirs) = reservations.get(&uid) {
-            return Err(theirs.clone());
+            return Err(theirs.held.clone());
         }
         let (held, theirs) = watch::channel(None);
-        reservations.insert(uid, theirs);
+        let reservation = Reservation {
+            id: id.clone(),
+            held: theirs,
+        };
+        reservations.insert(uid, reservation);
         Ok(Self {
             all: Arc::clone(all),
             uid,
             held,
         })
+    }
+
+    /// Whether somebody here has the lease of another session of this id: one was deleted, and its id was used again.
+    fn is_held_as_another(all: &Reservations, id: &SessionId, uid: SessionUid) -> bool {
+        let reservations = all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = reservations.iter().filter(|(other, _)| **other != uid);
+        others.any(|(_, theirs)| theirs.id == *id && theirs.held.borrow().is_some())
     }
 
     fn hold(&self, tenure: Tenure) {

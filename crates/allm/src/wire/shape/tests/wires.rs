@@ -197,10 +197,10 @@ proptest! {
     }
 }
 
-/// P35: whoever reads from the network has the room of a delta back once the delta was told. Where something of it is kept,
+/// Whoever reads from the network has the room of a delta back once the delta was told. Where something of it is kept,
 /// the next read makes new room, and how often that is depends on how much comes at once.
 #[test]
-fn p35_a_delta_that_was_told_keeps_no_room() {
+fn a_delta_that_was_told_keeps_no_room() {
     for (number, wire) in WIRES.iter().enumerate() {
         let mut glanced = 0;
         for frame in wire.frames {
