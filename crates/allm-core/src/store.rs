@@ -176,8 +176,9 @@ pub trait SessionStore: Send + Sync {
     ///
     /// The lease is given as by [`acquire`](Self::acquire), at the version that it tells, if it tells one. True when the
     /// entries were appended: now, or the first time that this `append_id` was used for them. False when the session is
-    /// not the one, or not at the version, that `at` names: then the lease was given and nothing else was done. The
-    /// default is [`acquire`](Self::acquire) and false.
+    /// not the one, or not at the version, that `at` names, or when the time of the last entry is more than a second from
+    /// the store's: then the lease was given and nothing else was done. The default is [`acquire`](Self::acquire) and
+    /// false.
     ///
     /// A lost reply is settled as one of `acquire` is. When it is asked again, the entries are not appended twice.
     ///

@@ -1,6 +1,6 @@
 //! What every store here says and does alike.
 
-use allm_core::{Claim, StoreError, StoreReason, Version};
+use allm_core::{Claim, Entry, StoreError, StoreReason, Timestamp, Version};
 
 use crate::clock::whole_millis;
 
@@ -58,6 +58,19 @@ pub(crate) fn last_with_prefix(prefix: &str) -> String {
     let mut last = prefix.to_owned();
     last.extend(std::iter::repeat_n(char::MAX, 50));
     last
+}
+
+/// What time it may be by the store's clock when what begins a run is appended, from and to: whoever made it heard of the
+/// time a while ago.
+pub(crate) fn timely(entries: &[Entry]) -> (i64, i64) {
+    const SLACK: i64 = 1000;
+    let at = entries.last().map_or(0, |last| last.at.as_millis());
+    (at.saturating_sub(SLACK), at.saturating_add(SLACK))
+}
+
+pub(crate) fn is_timely(entries: &[Entry], now: Timestamp) -> bool {
+    let (from, to) = timely(entries);
+    (from..=to).contains(&now.as_millis())
 }
 
 /// Whether what was to go with a lease was appended; the lease is given too when the session is another one by now, or

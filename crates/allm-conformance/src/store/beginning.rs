@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use allm_core::{
     Claim, Entry, EntryClass, HeldLease, Lease, LoadFrom, StoreError, StoreReason, Takeover,
-    Version,
+    Timestamp, Version,
 };
 
 use super::Look;
-use super::bench::{Wanted, append_id, holder, id, refused, uid};
+use super::bench::{Wanted, append_id, holder, id, refused, time, uid};
 use super::place::Place;
 use super::session::{Known, LONG, same};
 use crate::finding::{Checked, Finding, Rule, expect_eq};
@@ -39,6 +39,14 @@ pub(super) const RULES: &[(Rule, Look)] = &[
                         appended",
         },
         |place| Box::pin(begins_where_it_is_known(place)),
+    ),
+    (
+        Rule {
+            name: "begins_in_time",
+            contract: "S167, S209",
+            behaviour: "what has another time than the store's is not appended, and the lease is given",
+        },
+        |place| Box::pin(begins_in_time(place)),
     ),
     (
         Rule {
@@ -74,8 +82,19 @@ async fn begin(
         .await
 }
 
-fn first(known: &Known) -> Result<Vec<Entry>, Finding> {
-    known.next(EntryClass::Progress, &["it begins", "it goes on"])
+async fn first(place: &Place<'_>, known: &Known) -> Result<Vec<Entry>, Finding> {
+    Ok(first_at(known, place.now().await?))
+}
+
+fn first_at(known: &Known, at: Timestamp) -> Vec<Entry> {
+    let begins = Entry::following(&known.link(), EntryClass::Progress, at, "it begins".into());
+    let goes_on = Entry::following(
+        &begins.link(),
+        EntryClass::Progress,
+        at,
+        "it goes on".into(),
+    );
+    vec![begins, goes_on]
 }
 
 /// The session is as it is known, with this lease.
@@ -94,7 +113,10 @@ async fn begins_a_run(place: Place<'_>) -> Checked {
     let before = known.version();
     let old = known.acquired(store, "old", LONG).await?;
     store.release(old.clone()).await.wanted("it is released")?;
-    let (entries, one) = (first(&known)?, claim("one", Takeover::IfExpired));
+    let (entries, one) = (
+        first(&place, &known).await?,
+        claim("one", Takeover::IfExpired),
+    );
     let (lease, is_appended) = begin(&place, &known, one.clone(), &entries)
         .await
         .wanted("a free session is taken")?;
@@ -115,7 +137,7 @@ async fn begins_a_run(place: Place<'_>) -> Checked {
 
 async fn begins_a_run_once(place: Place<'_>) -> Checked {
     let mut known = Known::created(&**place.store(), "a").await?;
-    let entries = first(&known)?;
+    let entries = first(&place, &known).await?;
     let begun = begin(&place, &known, claim("one", Takeover::IfExpired), &entries);
     let (first, is_appended) = begun.await.wanted("a free session is taken")?;
     let again = begin(&place, &known, claim("one", Takeover::Force), &entries);
@@ -133,14 +155,14 @@ async fn begins_where_it_is_known(place: Place<'_>) -> Checked {
     let mut known = Known::created(store, "a").await?;
     let old = known.clone();
     known.input(store).await?;
-    let entries = first(&old)?;
+    let entries = first(&place, &old).await?;
     let begun = begin(&place, &old, claim("one", Takeover::IfExpired), &entries);
     let (lease, is_appended) = begun.await.wanted("the lease is given")?;
     expect_eq(&is_appended, &false)?;
     is_there(&place, &known, Some(lease.held())).await?;
     let mut other = known.clone();
     other.head.uid = uid("another one");
-    let entries = first(&known)?;
+    let entries = first(&place, &known).await?;
     let begun = begin(&place, &other, claim("two", Takeover::Force), &entries);
     let (lease, is_appended) = begun.await.wanted("the lease is given")?;
     expect_eq(&is_appended, &false)?;
@@ -148,10 +170,27 @@ async fn begins_where_it_is_known(place: Place<'_>) -> Checked {
     is_there(&place, &known, Some(lease.held())).await
 }
 
+async fn begins_in_time(place: Place<'_>) -> Checked {
+    let known = Known::created(&**place.store(), "a").await?;
+    let now = place.now().await?.as_millis();
+    for (number, away) in [-3_600_000, -60_000, 60_000, 3_600_000]
+        .into_iter()
+        .enumerate()
+    {
+        let entries = first_at(&known, time(now.saturating_add(away))?);
+        let name = format!("number {number}");
+        let begun = begin(&place, &known, claim(&name, Takeover::Force), &entries);
+        let (lease, is_appended) = begun.await.wanted("the lease is given")?;
+        expect_eq(&is_appended, &false).map_err(|finding| finding.at(&away))?;
+        is_there(&place, &known, Some(lease.held())).await?;
+    }
+    Ok(())
+}
+
 async fn begin_refused(place: Place<'_>) -> Checked {
     let store = &**place.store();
     let known = Known::created(store, "a").await?;
-    let entries = first(&known)?;
+    let entries = first(&place, &known).await?;
     let free = claim("two", Takeover::IfExpired);
     let short = Claim {
         ttl: Duration::from_micros(999),

@@ -390,6 +390,7 @@ async fn s209_beginnings_of_runs() {
             "begins_a_run",
             "begins_a_run_once",
             "begins_where_it_is_known",
+            "begins_in_time",
             "begin_refused"
         ]
     );
@@ -417,7 +418,25 @@ async fn s209_beginnings_of_runs() {
         Answer::Begun((lease, _)) => Ok(Answer::Begun((lease, true))),
         answer => Ok(answer),
     });
-    assert_eq!(bold.await, ["begins_where_it_is_known"]);
+    assert_eq!(bold.await, ["begins_where_it_is_known", "begins_in_time"]);
+    // It does not look at the time.
+    let timeless = broken(|right, ask| match ask {
+        Ask::Begin(claim, mut append) => {
+            check_append(&append.at, Some(Fence(0)), &append.entries)?;
+            let lease = acquired(right, &claim, &append.at.id)?;
+            append.fence = Some(lease.fence);
+            match right.ask(&Ask::Append(append)) {
+                Err(error)
+                    if !matches!(error.reason, StoreReason::Conflict | StoreReason::Gone) =>
+                {
+                    Err(error)
+                }
+                appended => Ok(Answer::Begun((lease, appended.is_ok()))),
+            }
+        }
+        ask => right.ask(&ask),
+    });
+    assert_eq!(timeless.await, ["begins_in_time"]);
     // It takes what another holds.
     let greedy = broken(|right, ask| match ask {
         Ask::Begin(mut claim, append) => {

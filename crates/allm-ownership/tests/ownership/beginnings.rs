@@ -298,6 +298,38 @@ async fn s167_a_wait_that_is_over_by_the_clock_of_the_store_is_over() {
     }
 }
 
+/// S167: what this machine makes of the store's clock is wrong, and the entries have the time of the store all the same.
+#[tokio::test(start_paused = true)]
+async fn s167_what_begins_a_run_has_the_time_of_the_store() {
+    let clock = Clock::manual(Timestamp::from_millis(1_700_000_000_000).expect("a time"));
+    for ground in clocked(&clock) {
+        let rule = Asked::default();
+        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
+        let here = sessions(&store);
+        let engine = World::default().engine("a", None, &model(&[]));
+        let engine = engine.build().expect("an engine");
+        let mut session = here.create("s").await.expect("created");
+        rule.take();
+        for (sleeps, asked) in [(900, 2), (1_100, 3), (1_100, 3)] {
+            clock.advance(Duration::from_millis(sleeps));
+            let before = store.now().await.expect("a time");
+            rule.take();
+            session.reply(&engine, "Go").await.expect("done");
+            assert_eq!(rule.take().len(), asked, "{} {sleeps}", ground.name);
+            let last = session.updated_at().expect("a time").as_millis();
+            let away = before.as_millis() - last;
+            assert!(
+                (0..=1000).contains(&away),
+                "{} {sleeps}: {away}",
+                ground.name
+            );
+            if asked == 3 {
+                assert_eq!(away, 0, "{}", ground.name);
+            }
+        }
+    }
+}
+
 /// S208: a run whose first append is its last.
 #[tokio::test(start_paused = true)]
 async fn s208_a_recovery_that_gives_up_ends_with_one_write() {

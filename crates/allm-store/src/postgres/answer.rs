@@ -36,17 +36,16 @@ impl Answer {
     }
 
     /// A code alone, in this column.
-    pub(super) fn code(row: &PgRow, column: usize) -> Result<Self, StoreError> {
+    pub(super) fn code(row: &PgRow, column: usize) -> Result<Option<Self>, StoreError> {
         let code: Option<String> = row.try_get(column).map_err(told)?;
-        Ok(Self {
-            // There is none when nothing was asked.
-            code: code.unwrap_or_default(),
+        Ok(code.map(|code| Self {
+            code,
             version: None,
             uid: None,
             fence: None,
             holder: None,
             until: None,
-        })
+        }))
     }
 
     /// The error that the code stands for. `expected` is the version that the caller believes in.

@@ -13,7 +13,9 @@ use super::{Again, PostgresStore};
 use crate::clock::whole_millis;
 use crate::database::content::Place;
 use crate::database::{count, integer, tags};
-use crate::rules::{TOMBSTONE_MILLIS, check_claim, is_appended, uncovered_trim, unfit_snapshot};
+use crate::rules::{
+    TOMBSTONE_MILLIS, check_claim, is_appended, timely, uncovered_trim, unfit_snapshot,
+};
 
 /// A lease that lasts this many milliseconds lasts for ever; a time has room for it twice.
 const LONGEST_TTL: i64 = 253_402_300_799_999;
@@ -224,15 +226,24 @@ impl PostgresStore {
         check_append(at, Some(Fence(0)), entries)?;
         let sql = self.sql().push("WITH l AS MATERIALIZED (SELECT * FROM ");
         let sql = Self::acquire_call(sql, &at.id, claim);
-        let sql = sql.push("), g AS MATERIALIZED (SELECT * FROM l WHERE code = 'ok'), ");
-        let sql = sql.push("a AS MATERIALIZED (SELECT a.code FROM g, LATERAL ");
+        // At another version it may be there already.
+        let sql =
+            sql.push("), g AS MATERIALIZED (SELECT * FROM l WHERE code = 'ok' AND (version <> ");
+        let sql = sql.int(integer(at.version.0)).push(" OR until - ");
+        let (from, to) = timely(entries);
+        let sql = sql.int(millis(claim.ttl)).push(" BETWEEN ");
+        let sql = sql.int(from).push(" AND ").int(to);
+        let sql = sql.push(")), a AS MATERIALIZED (SELECT a.code FROM g, LATERAL ");
         let fence = |sql: Sql| sql.push("g.fence");
         let sql = Self::append_call(sql, at, fence, append_id, entries, head);
         let sql = sql.push(" AS a) SELECT l.*, a.code FROM l LEFT JOIN a ON true");
         let row = self.row(sql, Again::Never).await?;
-        let appended = Answer::code(&row, 6)?;
         let lease = given(&at.id, claim, Answer::read(&row)?)?;
-        Ok((lease, is_appended(appended.ok(at.version))?))
+        let is_appended = match Answer::code(&row, 6)? {
+            Some(appended) => is_appended(appended.ok(at.version))?,
+            None => false,
+        };
+        Ok((lease, is_appended))
     }
 
     pub(super) async fn renew_lease(&self, lease: &Lease) -> Result<Lease, StoreError> {
