@@ -19,7 +19,7 @@ use crate::support::journal::Journal;
 use crate::support::outage::Outage;
 use crate::support::stores::{clocked, memory, paused, sessions};
 use crate::support::world::{IDEMPOTENT, ONCE, World, model};
-use crate::support::wrapped::Wrapped;
+use crate::support::wrapped::{Op, Wrapped};
 
 /// S209: in memory hints come, and a driver that looked after each of its writes would be seen to.
 #[tokio::test(start_paused = true)]
@@ -195,6 +195,76 @@ async fn s209_others_speak_while_the_answer_to_the_beginning_is_lost() {
                 assert_eq!(loaded.head.status, SessionStatus::Completed);
             }
         }
+    }
+}
+
+/// S193, S209: the same, and the store cannot be read. What may be written is in hand, and a lease that is known of is given
+/// back.
+#[tokio::test(start_paused = true)]
+async fn s209_a_beginning_that_cannot_be_gone_on_with_is_in_hand() {
+    for ground in paused() {
+        // Whose lease it is, and then what was said.
+        for reads in [0, 1] {
+            let rule = Asked::default();
+            let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
+            let here = sessions(&store);
+            let fake = model(&[]);
+            let engine = World::default().engine("a", None, &fake);
+            let engine = engine.build().expect("an engine");
+            let id: SessionId = "s".parse().expect("an id");
+            let _ = here.delete(&id, DeleteIf::Force).await;
+            let mut session = here.create("s").await.expect("created");
+            let (there, later) = (sessions(ground.machine(1)), rule.clone());
+            rule.lose_and("acquire", async move {
+                let mut other = there.open("s").await.expect("opened");
+                let sent = other.send("And this", Delivery::NextTurn).await;
+                sent.expect("sent");
+                later.refuse_after(reads, Op::Load);
+            });
+            let error = session.reply(&engine, "Go").await.expect_err("not read");
+            assert_eq!(error.store_reason(), Some(StoreReason::Unavailable));
+            let kinds: Vec<_> = error.unsaved.iter().map(EntryBody::kind).collect();
+            assert_eq!(kinds, ["user_message", "run_started"], "{}", ground.name);
+            fake.assert_calls(0);
+            let there = sessions(ground.machine(1));
+            let mut session = there.open("s").await.expect("opened");
+            let resumed = session.resume(&engine).await;
+            if reads == 0 {
+                let error = resumed.expect_err("a lease that nobody knows of");
+                assert_eq!(error.reason, SessionReason::Busy, "{}", ground.name);
+            } else {
+                let result = resumed.expect("free, and goes on");
+                assert_eq!(result.halted_reason, HaltReason::Completed);
+            }
+            let journal = Journal::read(ground.machine(1), "s").await;
+            assert_eq!(journal.count("run_started"), 1, "{}", ground.name);
+        }
+    }
+}
+
+/// S190: who waited for another to take the session begins nothing when that one left because of the shutdown.
+#[tokio::test(start_paused = true)]
+async fn s190_nothing_is_begun_by_who_waited_while_a_process_shuts_down() {
+    for ground in paused() {
+        let rule = Arc::new(Outage::default());
+        let here = sessions(&Wrapped::around(ground.machine(0), "a", &rule));
+        let engine = World::default().engine("a", None, &model(&[]));
+        let engine = engine.build().expect("an engine");
+        let mut first = here.create("s").await.expect("created");
+        let mut second = here.open("s").await.expect("opened");
+        rule.begin(Duration::from_secs(1));
+        let first = async { first.reply(&engine, "One").await };
+        let second = async { second.reply(&engine, "Two").await };
+        let shutdown = async {
+            // It can be reached again, and nobody has asked since.
+            tokio::time::sleep(Duration::from_millis(1_100)).await;
+            here.shutdown(Duration::ZERO).await
+        };
+        let (first, second, _) = tokio::join!(first, second, shutdown);
+        let reasons = [first, second].map(|result| result.expect_err("not begun").reason);
+        assert_eq!(reasons, [SessionReason::Store, SessionReason::Busy]);
+        let journal = Journal::read(ground.machine(0), "s").await;
+        assert_eq!(journal.kinds(), ["created"], "{}", ground.name);
     }
 }
 
@@ -378,16 +448,12 @@ async fn s194_an_old_handle_does_not_fence_the_driver_of_another_session_of_its_
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let error = old.reply(&engine, "Go").await.expect_err("it is gone");
-        assert_eq!(error.reason, SessionReason::Busy, "{}", ground.name);
+        let lost = SessionReason::LostOwnership;
+        assert_eq!(error.reason, lost, "{}", ground.name);
         gates.open_all();
         run.await.expect("no panic").expect("it is his");
         let error = old.reply(&engine, "Go").await.expect_err("it is gone");
-        assert_eq!(
-            error.reason,
-            SessionReason::LostOwnership,
-            "{}",
-            ground.name
-        );
+        assert_eq!(error.reason, lost, "{}", ground.name);
         world.assert_counts(&[ONCE], ground.name);
     }
 }

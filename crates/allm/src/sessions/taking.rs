@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use allm_core::session::{Applied, EntryBody};
 use allm_core::{
-    Claim, Error, Lease, LoadFrom, Loaded, Position, SessionError, SessionId, SessionReason,
-    SessionUid, StoreError, StoreReason, Takeover, Version,
+    Claim, Error, Lease, LoadFrom, Loaded, Position, SessionError, SessionReason, SessionUid,
+    StoreError, StoreReason, Takeover, Version,
 };
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Instant;
@@ -80,41 +80,27 @@ impl Sessions {
         let counted = Counted::new(self);
         self.may(purpose)?;
         let uid = view.data.uid().ok_or_else(SessionError::lost_ownership)?;
-        let reserved = self.reserve(view.data.id(), uid, purpose).await?;
+        let reserved = self.reserve(uid, purpose).await?;
+        // Who was waited for may have left because of it.
+        self.may(purpose)?;
         // Whoever is told of what the run begins with finds where to listen.
         let noted = (purpose == Purpose::Driving).then(|| self.note(uid));
         let first = first();
         let acquired = self.acquire(view, uid, purpose, first.as_ref()).await;
-        let (lease, is_appended, asked) = acquired?;
-        let store = &self.0.store;
-        if lease.uid != uid {
-            let _ = store.release(lease).await;
+        let (given, is_appended, asked) = acquired?;
+        let (store, options) = (&self.0.store, &self.0.options);
+        self.0.clock.note(StoreClock::of(&given));
+        let (poke, pokes) = mpsc::channel(1);
+        let (lease, tenure) = HeldLease::keep(given.clone(), asked, store, poke);
+        if given.uid != uid {
+            lease.release().await;
             return Err(SessionError::lost_ownership());
         }
-        let mut view = view.clone();
-        let begun = match first.filter(|_| is_appended) {
-            None => None,
-            Some(first) => match first
-                .begin(&mut view, &lease, self.asking_for(purpose))
-                .await
-            {
-                Ok(begun) => Some(begun),
-                Err(error) => {
-                    let _ = store.release(lease).await;
-                    return Err(error);
-                }
-            },
-        };
-        self.0.clock.note(StoreClock::of(&lease));
-        let (poke, pokes) = mpsc::channel(1);
-        let given = lease.clone();
-        let (lease, tenure) = HeldLease::keep(lease, asked, store, poke);
         reserved.hold(tenure.clone());
-        let options = &self.0.options;
         let taken_at = given.version;
         let mut journal = StoreJournal {
             store: Arc::clone(store),
-            view,
+            view: view.clone(),
             lease: given,
             ending: Ending::Apart,
             writer: self.0.writer.clone(),
@@ -125,9 +111,16 @@ impl Sessions {
             attempts: Attempts::default(),
             staged: None,
         };
-        if begun.is_some() {
-            journal.ends_with_the_run();
-        }
+        let begun = match first.filter(|_| is_appended) {
+            None => None,
+            Some(first) => match first.begin(&mut journal, self.asking_for(purpose)).await {
+                Ok(begun) => Some(begun),
+                Err(error) => {
+                    lease.release().await;
+                    return Err(error);
+                }
+            },
+        };
         Ok(Taken {
             lease,
             taken_at,
@@ -150,14 +143,9 @@ impl Sessions {
 
     /// Comes to be the one in this process who may have the lease. Another who asks for it is waited for; whoever has
     /// got it is not, unless he is about to leave what is to be settled.
-    async fn reserve(
-        &self,
-        id: &SessionId,
-        uid: SessionUid,
-        purpose: Purpose,
-    ) -> Result<Reserved, SessionError> {
+    async fn reserve(&self, uid: SessionUid, purpose: Purpose) -> Result<Reserved, SessionError> {
         loop {
-            let mut theirs = match Reserved::new(&self.0.held, id, uid) {
+            let mut theirs = match Reserved::new(&self.0.held, uid) {
                 Ok(reserved) => return Ok(reserved),
                 Err(theirs) => theirs,
             };
@@ -223,19 +211,48 @@ impl Sessions {
                 Ok((lease, is_appended)) => return Ok((lease, is_appended, asked)),
                 Err(error) => error,
             };
-            // A lease that nobody here has was given and the answer lost, or it could not be given back.
             if claim.takeover == Takeover::IfExpired
                 && error.reason == StoreReason::LeaseHeld
                 && error.held.as_ref().map(|held| &held.holder) == Some(writer)
-                && !Reserved::is_held_as_another(&self.0.held, id, uid)
             {
-                claim.takeover = Takeover::Force;
-                continue;
+                // One that nobody here has was given and the answer lost, or it could not be given back.
+                match self.may_force(view, uid, purpose).await {
+                    Ok(()) => {
+                        claim.takeover = Takeover::Force;
+                        continue;
+                    }
+                    Err(error) => {
+                        // What was asked before may have been done.
+                        return Err(match first.filter(|_| times > 1) {
+                            Some(first) => error.unsaved(first.bodies.clone()),
+                            None => error,
+                        });
+                    }
+                }
             }
             return Err(match first {
                 Some(first) => first.not_begun(error, times, asking).await,
                 None => lost_if_gone(error),
             });
+        }
+    }
+
+    /// Whether a lease that this process is said to have is its own to take: it may be of another session, which has the id
+    /// by now and is driven here. Who came to shut down meanwhile takes none.
+    async fn may_force(
+        &self,
+        view: &View,
+        uid: SessionUid,
+        purpose: Purpose,
+    ) -> Result<(), SessionError> {
+        let after = LoadFrom::After(view.data.version());
+        let loaded = self.asking_for(purpose).load(view.data.id(), after);
+        let loaded = loaded.await.map_err(lost_if_gone)?;
+        self.may(purpose)?;
+        if loaded.head.uid == uid {
+            Ok(())
+        } else {
+            Err(SessionError::lost_ownership())
         }
     }
 
@@ -256,24 +273,23 @@ impl First {
     /// write. Who has driven the session since has gone on with the run.
     async fn begin(
         self,
-        view: &mut View,
-        lease: &Lease,
+        journal: &mut StoreJournal,
         asking: Asking<'_>,
     ) -> Result<Begun, SessionError> {
-        let from = view.data.version();
+        let from = journal.view.data.version();
         let mut applied = self.sealed.applied;
-        *view = self.sealed.next;
-        let mine = [from, view.data.version()];
-        if lease
-            .version
-            .is_some_and(|version| !mine.contains(&version))
-        {
-            let seen = view.refresh(asking).await?;
+        journal.view = self.sealed.next;
+        let mine = [from, journal.view.data.version()];
+        let is_mine = |version: Version| mine.contains(&version);
+        if !journal.lease.version.is_none_or(is_mine) {
+            let seen = journal.view.refresh(asking).await;
+            let seen = seen.map_err(|error| error.unsaved(self.bodies))?;
             if seen.is_driven {
                 return Err(SessionError::lost_ownership());
             }
             extend(&mut applied, seen.applied);
         }
+        journal.ends_with_the_run();
         Ok(Begun {
             from,
             plan: self.plan,
@@ -307,14 +323,8 @@ impl First {
     }
 }
 
-/// The sessions whose lease this process has or asks for.
-pub(crate) type Reservations = Arc<Mutex<HashMap<SessionUid, Reservation>>>;
-
-/// A session of this id, and under what it is held once the lease is there.
-pub(crate) struct Reservation {
-    id: SessionId,
-    held: watch::Receiver<Option<Tenure>>,
-}
+/// The sessions whose lease this process has or asks for, and under what they are held once it has it.
+pub(crate) type Reservations = Arc<Mutex<HashMap<SessionUid, watch::Receiver<Option<Tenure>>>>>;
 
 /// That somebody in this process has the lease of a session, or asks for it.
 struct Reserved {
@@ -325,33 +335,18 @@ struct Reserved {
 
 impl Reserved {
     /// What is known of him, when somebody else in this process does.
-    fn new(
-        all: &Reservations,
-        id: &SessionId,
-        uid: SessionUid,
-    ) -> Result<Self, watch::Receiver<Option<Tenure>>> {
+    fn new(all: &Reservations, uid: SessionUid) -> Result<Self, watch::Receiver<Option<Tenure>>> {
         let mut reservations = all.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(theirs) = reservations.get(&uid) {
-            return Err(theirs.held.clone());
+            return Err(theirs.clone());
         }
         let (held, theirs) = watch::channel(None);
-        let reservation = Reservation {
-            id: id.clone(),
-            held: theirs,
-        };
-        reservations.insert(uid, reservation);
+        reservations.insert(uid, theirs);
         Ok(Self {
             all: Arc::clone(all),
             uid,
             held,
         })
-    }
-
-    /// Whether somebody here has the lease of another session of this id: one was deleted, and its id was used again.
-    fn is_held_as_another(all: &Reservations, id: &SessionId, uid: SessionUid) -> bool {
-        let reservations = all.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut others = reservations.iter().filter(|(other, _)| **other != uid);
-        others.any(|(_, theirs)| theirs.id == *id && theirs.held.borrow().is_some())
     }
 
     fn hold(&self, tenure: Tenure) {

@@ -17,6 +17,8 @@ struct State {
     loses: (&'static str, usize),
     /// What happens before the next such append.
     meanwhile: Option<BoxFuture<'static, ()>>,
+    /// What cannot be done any more, and how often it still can.
+    refused: Option<(Op, usize)>,
     is_plain: bool,
 }
 
@@ -41,6 +43,11 @@ impl Asked {
         self.0.lock().expect("not poisoned").meanwhile = Some(Box::pin(meanwhile));
     }
 
+    /// This can be done so many times, and then no more.
+    pub(crate) fn refuse_after(&self, times: usize, op: Op) {
+        self.0.lock().expect("not poisoned").refused = Some((op, times));
+    }
+
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().expect("not poisoned").calls)
     }
@@ -52,6 +59,14 @@ impl Rule for Asked {
         state
             .calls
             .push(format!("{:?} {}", call.op, call.kinds.join("+")));
+        if let Some((op, left)) = &mut state.refused
+            && *op == call.op
+        {
+            if *left == 0 {
+                return Box::pin(async { Fate::Refused(StoreReason::Unavailable) });
+            }
+            *left -= 1;
+        }
         let (kind, left) = state.loses;
         if call.op != Op::Append || !call.kinds.contains(&kind) {
             return Box::pin(async { Fate::Done });
