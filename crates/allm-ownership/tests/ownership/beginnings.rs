@@ -246,18 +246,20 @@ async fn s209_a_beginning_that_cannot_be_gone_on_with_is_in_hand() {
 #[tokio::test(start_paused = true)]
 async fn s190_nothing_is_begun_by_who_waited_while_a_process_shuts_down() {
     for ground in paused() {
-        let rule = Arc::new(Outage::default());
-        let here = sessions(&Wrapped::around(ground.machine(0), "a", &rule));
+        let rule = Asked::default();
+        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
+        let here = sessions(&store);
         let engine = World::default().engine("a", None, &model(&[]));
         let engine = engine.build().expect("an engine");
         let mut first = here.create("s").await.expect("created");
         let mut second = here.open("s").await.expect("opened");
-        rule.begin(Duration::from_secs(1));
+        rule.refuse_after(0, Op::Append);
         let first = async { first.reply(&engine, "One").await };
         let second = async { second.reply(&engine, "Two").await };
         let shutdown = async {
-            // It can be reached again, and nobody has asked since.
-            tokio::time::sleep(Duration::from_millis(1_100)).await;
+            // Nobody has asked since it can be done again.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            rule.allow();
             here.shutdown(Duration::ZERO).await
         };
         let (first, second, _) = tokio::join!(first, second, shutdown);

@@ -48,6 +48,11 @@ impl Asked {
         self.0.lock().expect("not poisoned").refused = Some((op, times));
     }
 
+    /// Everything can be done again.
+    pub(crate) fn allow(&self) {
+        self.0.lock().expect("not poisoned").refused = None;
+    }
+
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().expect("not poisoned").calls)
     }
