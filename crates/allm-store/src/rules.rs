@@ -1,6 +1,6 @@
 //! What every store here says and does alike.
 
-use allm_core::{Claim, Entry, StoreError, StoreReason, Timestamp, Version};
+use allm_core::{Claim, Entry, Lease, Position, StoreError, StoreReason, Timestamp, Version};
 
 use crate::clock::whole_millis;
 
@@ -68,9 +68,11 @@ pub(crate) fn timely(entries: &[Entry]) -> (i64, i64) {
     (at.saturating_sub(SLACK), at.saturating_add(SLACK))
 }
 
-pub(crate) fn is_timely(entries: &[Entry], now: Timestamp) -> bool {
+/// Whether what begins a run is left out because it has not the time of the store. At another version than it was made for
+/// it may be there already, which the append finds out.
+pub(crate) fn is_untimely(lease: &Lease, at: &Position, entries: &[Entry], now: Timestamp) -> bool {
     let (from, to) = timely(entries);
-    (from..=to).contains(&now.as_millis())
+    lease.version == Some(at.version) && !(from..=to).contains(&now.as_millis())
 }
 
 /// Whether what was to go with a lease was appended; the lease is given too when the session is another one by now, or

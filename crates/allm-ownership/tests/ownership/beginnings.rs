@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use allm::session::{Delivery, EntryBody};
 use allm::{
-    DeleteIf, Event, Fake, HaltReason, LoadFrom, Script, SessionId, SessionReason, SessionStatus,
-    Sessions, SessionsOptions, StoreReason, Takeover, Timestamp, Told, ToolReply, Version,
-    WriterId,
+    DeleteIf, Event, Fake, HaltReason, LoadFrom, Script, SessionError, SessionId, SessionReason,
+    SessionStatus, Sessions, SessionsOptions, StoreReason, Takeover, Timestamp, Told, ToolReply,
+    Version, WriterId,
 };
 use allm_store::Clock;
 use serde_json::{Value, json};
 
 use crate::owners::tool;
-use crate::support::asked::{Asked, is_free, is_over};
+use crate::support::asked::{Asked, anew, is_free, is_over};
 use crate::support::gates::Gates;
 use crate::support::journal::Journal;
 use crate::support::outage::Outage;
@@ -21,13 +21,20 @@ use crate::support::stores::{clocked, memory, paused, sessions};
 use crate::support::world::{IDEMPOTENT, ONCE, World, model};
 use crate::support::wrapped::{Op, Wrapped};
 
+/// Whether a run was begun is not known.
+fn is_in_hand(error: &SessionError, place: &str) {
+    let reason = error.store_reason();
+    assert_eq!(reason, Some(StoreReason::Unavailable), "{place}");
+    let kinds: Vec<_> = error.unsaved.iter().map(EntryBody::kind).collect();
+    assert_eq!(kinds, ["user_message", "run_started"], "{place}");
+}
+
 /// S209: in memory hints come, and a driver that looked after each of its writes would be seen to.
 #[tokio::test(start_paused = true)]
 async fn s209_a_run_is_four_appends_of_which_the_first_takes_the_session() {
     for ground in paused() {
         let rule = Asked::default();
-        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-        let here = sessions(&store);
+        let here = sessions(&rule.around(ground.machine(0)));
         let engine = World::default().engine("a", None, &model(&[IDEMPOTENT]));
         let engine = engine.build().expect("an engine");
         let mut session = here.create("s").await.expect("created");
@@ -52,8 +59,7 @@ async fn s209_a_run_is_four_appends_of_which_the_first_takes_the_session() {
 async fn s209_who_does_not_know_the_time_takes_the_session_first() {
     for ground in paused() {
         let rule = Asked::default();
-        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-        let here = sessions(&store);
+        let here = sessions(&rule.around(ground.machine(0)));
         let engine = World::default().engine("a", None, &model(&[]));
         let engine = engine.build().expect("an engine");
         let apart = ["Acquire ", "Append user_message+run_started"];
@@ -106,13 +112,10 @@ async fn s209_a_beginning_whose_answer_was_lost_is_done_once() {
         // Once it is seen who holds the lease, it is asked by force: nobody but this one can have got it.
         for (lost, asked) in [(1, 3), (3, 4)] {
             let rule = Asked::default();
-            let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-            let here = sessions(&store);
+            let here = sessions(&rule.around(ground.machine(0)));
             let engine = World::default().engine("a", None, &model(&[]));
             let engine = engine.build().expect("an engine");
-            let id = "s".parse().expect("an id");
-            let _ = here.delete(&id, DeleteIf::Force).await;
-            let mut session = here.create("s").await.expect("created");
+            let mut session = anew(&here).await;
             rule.take();
             rule.lose("acquire", lost);
             session.reply(&engine, "Go").await.expect("done");
@@ -134,16 +137,13 @@ async fn s209_a_beginning_that_nobody_answers_is_in_hand() {
     let clock = Clock::manual(Timestamp::from_millis(1_700_000_000_000).expect("a time"));
     for ground in clocked(&clock) {
         let rule = Asked::default();
-        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-        let here = sessions(&store);
+        let here = sessions(&rule.around(ground.machine(0)));
         let engine = World::default().engine("a", None, &model(&[]));
         let engine = engine.build().expect("an engine");
         let mut session = here.create("s").await.expect("created");
         rule.lose("acquire", usize::MAX);
         let error = session.reply(&engine, "Go").await.expect_err("no answer");
-        assert_eq!(error.store_reason(), Some(StoreReason::Unavailable));
-        let kinds: Vec<_> = error.unsaved.iter().map(EntryBody::kind).collect();
-        assert_eq!(kinds, ["user_message", "run_started"], "{}", ground.name);
+        is_in_hand(&error, ground.name);
         rule.lose("acquire", 0);
         // The lease that nobody knows of runs out.
         clock.advance(Duration::from_secs(31));
@@ -161,14 +161,11 @@ async fn s209_others_speak_while_the_answer_to_the_beginning_is_lost() {
     for ground in paused() {
         for is_cancelled in [false, true] {
             let rule = Asked::default();
-            let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-            let here = sessions(&store);
+            let here = sessions(&rule.around(ground.machine(0)));
             let fake = model(&[]);
             let engine = World::default().engine("a", None, &fake);
             let engine = engine.build().expect("an engine");
-            let id: SessionId = "s".parse().expect("an id");
-            let _ = here.delete(&id, DeleteIf::Force).await;
-            let mut session = here.create("s").await.expect("created");
+            let mut session = anew(&here).await;
             let there = sessions(ground.machine(1));
             rule.lose_and("acquire", async move {
                 let mut other = there.open("s").await.expect("opened");
@@ -181,7 +178,10 @@ async fn s209_others_speak_while_the_answer_to_the_beginning_is_lost() {
             });
             let result = session.reply(&engine, "Go").await.expect("it is his");
             let store = ground.machine(0);
-            let loaded = store.load(&id, LoadFrom::Snapshot).await.expect("loaded");
+            let loaded = store
+                .load(session.id(), LoadFrom::Snapshot)
+                .await
+                .expect("loaded");
             assert_eq!(loaded.head.lease, None, "{}", ground.name);
             let journal = Journal::read(ground.machine(0), "s").await;
             assert_eq!(journal.count("run_started"), 1, "{}", ground.name);
@@ -206,14 +206,11 @@ async fn s209_a_beginning_that_cannot_be_gone_on_with_is_in_hand() {
         // Whose lease it is, and then what was said.
         for reads in [0, 1] {
             let rule = Asked::default();
-            let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-            let here = sessions(&store);
+            let here = sessions(&rule.around(ground.machine(0)));
             let fake = model(&[]);
             let engine = World::default().engine("a", None, &fake);
             let engine = engine.build().expect("an engine");
-            let id: SessionId = "s".parse().expect("an id");
-            let _ = here.delete(&id, DeleteIf::Force).await;
-            let mut session = here.create("s").await.expect("created");
+            let mut session = anew(&here).await;
             let (there, later) = (sessions(ground.machine(1)), rule.clone());
             rule.lose_and("acquire", async move {
                 let mut other = there.open("s").await.expect("opened");
@@ -222,9 +219,7 @@ async fn s209_a_beginning_that_cannot_be_gone_on_with_is_in_hand() {
                 later.refuse_after(reads, Op::Load);
             });
             let error = session.reply(&engine, "Go").await.expect_err("not read");
-            assert_eq!(error.store_reason(), Some(StoreReason::Unavailable));
-            let kinds: Vec<_> = error.unsaved.iter().map(EntryBody::kind).collect();
-            assert_eq!(kinds, ["user_message", "run_started"], "{}", ground.name);
+            is_in_hand(&error, ground.name);
             fake.assert_calls(0);
             let there = sessions(ground.machine(1));
             let mut session = there.open("s").await.expect("opened");
@@ -247,8 +242,7 @@ async fn s209_a_beginning_that_cannot_be_gone_on_with_is_in_hand() {
 async fn s190_nothing_is_begun_by_who_waited_while_a_process_shuts_down() {
     for ground in paused() {
         let rule = Asked::default();
-        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-        let here = sessions(&store);
+        let here = sessions(&rule.around(ground.machine(0)));
         let engine = World::default().engine("a", None, &model(&[]));
         let engine = engine.build().expect("an engine");
         let mut first = here.create("s").await.expect("created");
@@ -277,14 +271,12 @@ async fn s209_a_beginning_that_another_went_on_with_is_lost() {
     for ground in clocked(&clock) {
         for is_over in [false, true] {
             let rule = Asked::default();
-            let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-            let here = sessions(&store);
+            let here = sessions(&rule.around(ground.machine(0)));
             let fake = model(&[]);
             let engine = World::default().engine("a", None, &fake);
             let engine = engine.build().expect("an engine");
-            let id: SessionId = "s".parse().expect("an id");
-            let _ = here.delete(&id, DeleteIf::Force).await;
-            let mut session = here.create("s").await.expect("created");
+            let mut session = anew(&here).await;
+            let id = session.id().clone();
             let (clock, other, theirs) = (clock.clone(), engine.clone(), ground.machine(1).clone());
             rule.lose_and("acquire", async move {
                 clock.advance(Duration::from_secs(31));
@@ -376,16 +368,14 @@ async fn s167_what_begins_a_run_has_the_time_of_the_store() {
     let clock = Clock::manual(Timestamp::from_millis(1_700_000_000_000).expect("a time"));
     for ground in clocked(&clock) {
         let rule = Asked::default();
-        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-        let here = sessions(&store);
+        let here = sessions(&rule.around(ground.machine(0)));
         let engine = World::default().engine("a", None, &model(&[]));
         let engine = engine.build().expect("an engine");
         let mut session = here.create("s").await.expect("created");
         rule.take();
         for (sleeps, asked) in [(900, 2), (1_100, 3), (1_100, 3)] {
             clock.advance(Duration::from_millis(sleeps));
-            let before = store.now().await.expect("a time");
-            rule.take();
+            let before = ground.machine(0).now().await.expect("a time");
             session.reply(&engine, "Go").await.expect("done");
             assert_eq!(rule.take().len(), asked, "{} {sleeps}", ground.name);
             let last = session.updated_at().expect("a time").as_millis();
@@ -410,8 +400,7 @@ async fn s208_a_recovery_that_gives_up_ends_with_one_write() {
         let mut options = SessionsOptions::default();
         options.max_recoveries = 1;
         let rule = Asked::default();
-        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-        let here = Sessions::with(store, options);
+        let here = Sessions::with(rule.around(ground.machine(0)), options);
         let engine = World::default().engine("a", None, &model(&[]));
         let engine = engine.build().expect("an engine");
         let mut session = here.create("s").await.expect("created");
@@ -466,8 +455,7 @@ async fn s194_an_old_handle_does_not_fence_the_driver_of_another_session_of_its_
 async fn s51_no_delta_is_missing_to_one_who_heard_of_the_beginning() {
     let ground = memory();
     let rule = Asked::default();
-    let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-    let here = sessions(&store);
+    let here = sessions(&rule.around(ground.machine(0)));
     let fake = Fake::new().reply(Script::new().chunks(["a", "b", "c"]));
     let engine = World::default().engine("a", None, &fake);
     let engine = engine.build().expect("an engine");

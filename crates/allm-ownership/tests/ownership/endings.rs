@@ -1,23 +1,20 @@
 //! S: how a run ends.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use allm::{Effect, Engine, Fake};
 use serde_json::json;
 
-use crate::support::asked::{Asked, is_free, is_over};
+use crate::support::asked::{Asked, anew, is_free, is_over};
 use crate::support::stores::{memory, paused, sessions};
 use crate::support::world::{World, model};
-use crate::support::wrapped::Wrapped;
 
 /// S208: a store that has no such write.
 #[tokio::test(start_paused = true)]
 async fn s208_a_plain_store_gets_three_writes() {
     for ground in paused() {
         let rule = Asked::plain(true);
-        let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-        let here = sessions(&store);
+        let here = sessions(&rule.around(ground.machine(0)));
         let engine = World::default().engine("a", None, &model(&[]));
         let engine = engine.build().expect("an engine");
         let mut session = here.create("s").await.expect("created");
@@ -37,13 +34,10 @@ async fn s208_an_end_whose_answer_was_lost_is_done_once() {
         for lost in [1, 2] {
             let rule = Asked::default();
             rule.lose("release", lost);
-            let store = Wrapped::around(ground.machine(0), "a", &Arc::new(rule.clone()));
-            let here = sessions(&store);
+            let here = sessions(&rule.around(ground.machine(0)));
             let engine = World::default().engine("a", None, &model(&[]));
             let engine = engine.build().expect("an engine");
-            let id = "s".parse().expect("an id");
-            let _ = here.delete(&id, allm::DeleteIf::Force).await;
-            let mut session = here.create("s").await.expect("created");
+            let mut session = anew(&here).await;
             session.reply(&engine, "Go").await.expect("done");
             let ends = |call: &&String| call.ends_with("+release");
             assert_eq!(rule.take().iter().filter(ends).count(), lost + 1);

@@ -12,7 +12,7 @@ use crate::clock::{later, whole_millis};
 use crate::cursor;
 use crate::rules::{
     TOMBSTONE_MILLIS, already_exists, at_version, check_claim, fenced, gone, is_appended,
-    is_timely, not_found, refused, uncovered_trim, unfit_snapshot,
+    is_untimely, not_found, refused, uncovered_trim, unfit_snapshot,
 };
 
 #[derive(Default)]
@@ -217,8 +217,7 @@ impl State {
     ) -> Result<(Lease, bool), StoreError> {
         check_append(at, Some(Fence(0)), entries)?;
         let lease = self.acquire(now, &at.id, claim)?;
-        // At another version it may be there already.
-        if lease.version == Some(at.version) && !is_timely(entries, now) {
+        if is_untimely(&lease, at, entries, now) {
             return Ok((lease, false));
         }
         let appended = self.append(now, at, Some(lease.fence), append_id, entries, head);

@@ -226,7 +226,7 @@ impl PostgresStore {
         check_append(at, Some(Fence(0)), entries)?;
         let sql = self.sql().push("WITH l AS MATERIALIZED (SELECT * FROM ");
         let sql = Self::acquire_call(sql, &at.id, claim);
-        // At another version it may be there already.
+        // `is_untimely`, where the time is known.
         let sql =
             sql.push("), g AS MATERIALIZED (SELECT * FROM l WHERE code = 'ok' AND (version <> ");
         let sql = sql.int(integer(at.version.0)).push(" OR until - ");

@@ -9,7 +9,7 @@ use super::fault::Fault;
 use super::write::{exact, named};
 use crate::clock::{later, whole_millis};
 use crate::database::integer;
-use crate::rules::{check_claim, fenced, is_appended, is_timely, not_found};
+use crate::rules::{check_claim, fenced, is_appended, is_untimely, not_found};
 
 impl SqliteStore {
     pub(super) async fn acquire_for(
@@ -32,8 +32,7 @@ impl SqliteStore {
         check_append(&append.at, Some(Fence(0)), &append.entries)?;
         let acquire = move |connection: &_, now| {
             let lease = acquire(connection, now, append.at.id.clone(), claim)?;
-            // At another version it may be there already.
-            if lease.version == Some(append.at.version) && !is_timely(&append.entries, now) {
+            if is_untimely(&lease, &append.at, &append.entries, now) {
                 return Ok((lease, false));
             }
             append.fence = Some(lease.fence);

@@ -2,9 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use allm::{BoxFuture, LoadFrom, Loaded, SessionStatus, SessionStore, StoreReason};
+use allm::{
+    BoxFuture, DeleteIf, DurableSession, LoadFrom, Loaded, SessionStatus, SessionStore, Sessions,
+    StoreReason,
+};
 
-use super::wrapped::{Call, Fate, Op, Rule};
+use super::stores::Store;
+use super::wrapped::{Call, Fate, Op, Rule, Wrapped};
 
 /// Notes what a store is asked for, and loses the answers that it is told to lose.
 #[derive(Clone, Default)]
@@ -27,6 +31,11 @@ impl Asked {
         let asked = Self::default();
         asked.0.lock().expect("not poisoned").is_plain = is_plain;
         asked
+    }
+
+    /// A store whose calls go by this.
+    pub(crate) fn around(&self, store: &Store) -> Store {
+        Wrapped::around(store, "a", &Arc::new(self.clone()))
     }
 
     pub(crate) fn lose(&self, kind: &'static str, answers: usize) {
@@ -92,6 +101,13 @@ impl Rule for Asked {
     fn is_plain(&self) -> bool {
         self.0.lock().expect("not poisoned").is_plain
     }
+}
+
+/// The session, without what was there of it.
+pub(crate) async fn anew(here: &Sessions) -> DurableSession {
+    let id = "s".parse().expect("an id");
+    let _ = here.delete(&id, DeleteIf::Force).await;
+    here.create("s").await.expect("created")
 }
 
 /// The session is over and free, and a snapshot of it as it is now is there.
